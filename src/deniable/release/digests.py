@@ -29,9 +29,9 @@ records, as by another version of pyarrow, have the same digest. Without the key
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,8 @@ from deniable.schema import (
 )
 
 VERSION = b"deniable records in portions 1"
-VERSION_OF_SKETCHES = b"deniable sketches 1"
 Words = npt.NDArray[np.uint64]
+Blocks = Words  # shape (values, 2)
 _NO_WORDS: Words = np.empty(0, dtype=np.uint64)
 _MISSING = pa.array([None, *sorted(STAND_INS)], pa.string())
 
@@ -100,18 +100,57 @@ class Fingerprint:
             yield from (name.encode(), lengths.digest(), texts.digest())
 
 
-class Sketch:
+class _Keyed:
+    """Encryption of blocks of values under subkeys of a `key` of 32 bytes, by a `version`."""
+
+    version: bytes
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def _subkey(self, *purpose: bytes) -> bytes:
+        return hmac.digest(self._key, b"".join(framed((self.version, *purpose))), hashlib.sha256)
+
+    def _encrypted(self, blocks: Blocks, *purpose: bytes) -> Blocks:
+        cipher = Cipher(algorithms.AES(self._subkey(*purpose)), modes.ECB())  # single blocks
+        encrypted = cipher.encryptor().update(blocks.astype("<u8", copy=False).tobytes())
+        return np.frombuffer(encrypted, dtype="<u8").reshape(-1, 2).astype(np.uint64)
+
+    def _hashes(self, texts: pa.Array, *purpose: bytes) -> Words:
+        """Return the SipHash-2-4 of each text, an empty one for a missing text."""
+        from pandas.util import hash_array  # noqa: PLC0415 - slow to import
+
+        values = texts.fill_null("").to_numpy(zero_copy_only=False)
+        key = self._subkey(*purpose).hex()[:16]
+        return hash_array(values, hash_key=key, categorize=False)
+
+
+def _by_dictionary(
+    column: pa.Array, of: Callable[[pa.Array], Blocks], mode: Literal["raise", "clip"] = "raise"
+) -> Blocks:
+    """Return what a function gives `of` the values of a column, from those of its dictionary.
+
+    For the `mode` of an index outside the dictionary see `numpy.take`.
+    """
+    values = column.dictionary
+    own = of(pa.concat_arrays([values, pa.nulls(1, values.type)]))
+    places = column.indices.cast(pa.int64()).fill_null(len(values)).to_numpy()
+    taken: Blocks = own.take(places, axis=0, mode=mode)
+    return taken
+
+
+class Sketch(_Keyed):
     """The sketch of records, read in batches of all columns as the file has them.
 
     The ledger's `key` has 32 bytes, which `Ledger.key` checks. `identifiers` are the names of
     columns that identify a person or an object.
     """
 
+    version = b"deniable sketches 1"
+
     def __init__(self, key: bytes, identifiers: Sequence[str] = ()) -> None:
-        self._key, self.records = key, 0
-        self._values = self._encryptor(b"value")
-        self._record = self._encryptor(b"record")
-        self._text_key = self._subkey(b"text").hex()[:16]
+        super().__init__(key)
+        self.records = 0
         self._least = dict.fromkeys(identifiers, _NO_WORDS)
         self._rows = _NO_WORDS
         self._firsts: dict[str, int] = {}
@@ -131,7 +170,7 @@ class Sketch:
             self._sums[name] = (self._sums.get(name, 0) + int(words.sum())) % 2**64
             if name in self._least:
                 self._least[name] = _least(self._least[name], words)
-        self._rows = _least(self._rows, _encrypted(self._record, sums))
+        self._rows = _least(self._rows, self._encrypted(sums, b"record")[:, 0])
         self.records += len(batch)
 
     def with_fingerprint(self, fingerprint: Fingerprint) -> RecordDigests:
@@ -150,17 +189,10 @@ class Sketch:
 
     def _words(self, column: pa.Array) -> Words:
         """Return the word of each value of a column."""
-        if pa.types.is_dictionary(column.type) or not (
-            is_number(column.type) or is_text(column.type)
-        ):
-            column = encoded(column)
-            values = column.dictionary
-            if not is_number(values.type):
-                values = values.cast(pa.string())
-            own = self._words(pa.concat_arrays([values, pa.nulls(1, values.type)]))
-            places = column.indices.cast(pa.int64()).fill_null(len(values)).to_numpy()
-            found: Words = own.take(places, mode="clip")
-            return found
+        if pa.types.is_dictionary(column.type):
+            return _by_dictionary(column, self._words, "clip")
+        if not (is_number(column.type) or is_text(column.type)):  # dates and booleans
+            return _by_dictionary(encoded(column), lambda each: self._words(each.cast(pa.string())))
         texts = _alike(column.cast(pa.string())) if is_text(column.type) else None
         numbers = weights_of(column if texts is None else texts, ".")
         with np.errstate(over="ignore"):
@@ -169,33 +201,17 @@ class Sketch:
         blocks[:, 0] = _bits(np.where(numbers == np.rint(numbers), numbers, single))
         if texts is not None and (other := np.isnan(numbers)).any():
             blocks[other] = self._blocks_of_texts(texts.filter(pa.array(other)))
-        return _encrypted(self._values, blocks)
+        return self._encrypted(blocks, b"value")[:, 0]
 
     def _blocks_of_texts(self, texts: pa.Array) -> Words:
-        from pandas.util import hash_array  # noqa: PLC0415 - slow to import
-
         blocks = np.ones((len(texts), 2), dtype=np.uint64)
-        values = texts.fill_null("").to_numpy(zero_copy_only=False)
-        blocks[:, 0] = hash_array(values, hash_key=self._text_key, categorize=False)
+        blocks[:, 0] = self._hashes(texts, b"text")
         blocks[np.asarray(pc.is_in(texts, value_set=_MISSING))] = _bits(np.array([np.nan]))[0], 0
         return blocks
 
     def _multiplier(self, name: str) -> np.uint64:
         """Return the odd number of a column."""
         return np.uint64(int.from_bytes(self._subkey(b"column", name.encode())[:8], "little") | 1)
-
-    def _encryptor(self, purpose: bytes) -> Any:
-        cipher = Cipher(algorithms.AES(self._subkey(purpose)), modes.ECB())  # single blocks
-        return cipher.encryptor()
-
-    def _subkey(self, *parts: bytes) -> bytes:
-        return hmac.digest(self._key, b"".join(framed((VERSION_OF_SKETCHES, *parts))), "sha256")
-
-
-def _encrypted(cipher: Any, blocks: Words) -> Words:
-    """Return the first 64 bits of each encrypted block, two numbers of 64 bits."""
-    encrypted = cipher.update(blocks.astype("<u8", copy=False).tobytes())
-    return np.frombuffer(encrypted, dtype="<u8")[::2].astype(np.uint64)
 
 
 def _least(words: Words, more: Words) -> Words:
@@ -229,15 +245,13 @@ def _joined(texts: pa.Array) -> pa.Buffer | bytes:
     return content.slice(int(ends[0]), int(ends[-1] - ends[0]))
 
 
-VERSION_OF_SUMS = b"deniable protected records 1"
-Blocks = npt.NDArray[np.uint64]  # shape (values, 2)
-
-
-class RecordSum:
+class RecordSum(_Keyed):
     """The sum of keyed digests of records, by a `key` of 32 bytes."""
 
+    version = b"deniable protected records 1"
+
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        super().__init__(key)
         self._total = 0
 
     def add(self, batch: pa.RecordBatch, first: int) -> None:
@@ -258,39 +272,18 @@ class RecordSum:
 
     def _of_column(self, column: pa.Array, name: bytes) -> Blocks:
         if pa.types.is_dictionary(column.type):
-            own = self._of_column(column.dictionary, name)
-            nothing = self._of_column(pa.nulls(1, column.type.value_type), name)
-            codes = column.indices.cast(pa.int64()).fill_null(len(own)).to_numpy()
-            chosen: Blocks = np.concatenate((own, nothing)).take(codes, axis=0)
-            return chosen
-        missing = column.is_null().to_numpy(zero_copy_only=False)
+            return _by_dictionary(column, lambda values: self._of_column(values, name))
         blocks = np.zeros((len(column), 2), dtype=np.uint64)
         if pa.types.is_integer(column.type):
             blocks[:, 0] = column.cast(pa.int64(), safe=False).fill_null(0).to_numpy().view("u8")
         elif pa.types.is_floating(column.type):
-            numbers = column.cast(pa.float64()).fill_null(0.0).to_numpy() + 0.0  # zero has no sign
-            numbers[np.isnan(numbers)] = np.nan
-            blocks[:, 0] = numbers.view("u8")
+            blocks[:, 0] = _bits(column.cast(pa.float64()).fill_null(0.0).to_numpy())
         else:
-            blocks = self._of_texts(column.cast(pa.large_string()).fill_null(""))
-        blocks[missing] = (0, 1)
+            texts = column.cast(pa.large_string())
+            for place, half in enumerate((b"1", b"2")):
+                blocks[:, place] = self._hashes(texts, b"texts", half)
+        blocks[column.is_null().to_numpy(zero_copy_only=False)] = (0, 1)
         return self._encrypted(blocks, b"column", name)
-
-    def _of_texts(self, texts: pa.Array) -> Blocks:
-        from pandas.util import hash_array  # noqa: PLC0415 - slow to import
-
-        values = texts.to_numpy(zero_copy_only=False)
-        keys = (self._subkey(b"texts", half).hex()[:16] for half in (b"1", b"2"))
-        found = [hash_array(values, hash_key=key, categorize=False) for key in keys]
-        return np.stack(found, axis=1)
-
-    def _encrypted(self, blocks: Blocks, *purpose: bytes) -> Blocks:
-        cipher = Cipher(algorithms.AES(self._subkey(*purpose)), modes.ECB())  # single blocks
-        encrypted = cipher.encryptor().update(blocks.astype("<u8", copy=False).tobytes())
-        return np.frombuffer(encrypted, dtype="<u8").reshape(-1, 2).astype(np.uint64)
-
-    def _subkey(self, *purpose: bytes) -> bytes:
-        return hmac.digest(self._key, b"".join(framed((VERSION_OF_SUMS, *purpose))), hashlib.sha256)
 
 
 def digest_of_file(file: Path, form: FileFormat, key: bytes) -> str:
