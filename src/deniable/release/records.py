@@ -2,6 +2,7 @@
 
 import codecs
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +35,10 @@ class OriginalRecords:
         self.progress, self._schema = progress, plan.schema
         self.fingerprint: list[bytes] = []
         self._records = 0
+        # A file was read in the encoding that its release is written in.
+        file, in_memory = plan.schema.file, not isinstance(source, str | Path)
+        encoding = codecs.lookup(file.encoding or "utf-8").name if file.kind == "csv" else "utf-8"
+        self._encoding = encoding if in_memory and encoding != "utf-8" else None
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -61,14 +66,12 @@ class OriginalRecords:
 
     def _refuse_inexpressible(self, batch: RecordBatch) -> None:
         """Refuse passed texts that the file of the release cannot hold, before epsilon counts."""
-        file = self._schema.file
-        encoding = codecs.lookup(file.encoding or "utf-8").name if file.kind == "csv" else "utf-8"
-        if encoding == "utf-8":
+        if self._encoding is None:
             return
-        encoder = codecs.getincrementalencoder(encoding)()
+        encoder = codecs.getincrementalencoder(self._encoding)()
         for values in batch.passed.values():
             texts = values.cast(pa.string()).fill_null("").to_pylist()
-            encoded_text("\n".join(texts), encoder, encoding)
+            encoded_text("\n".join(texts), encoder, self._encoding)
 
     def batches(self) -> Iterator[RecordBatch]:
         """Yield the records in a second pass.

@@ -265,7 +265,7 @@ def _reading(encoding: str) -> str:
 
 def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
     try:
-        # refuses what is no encoding of text, and names with characters that Python ignores
+        # refuses other names than those of text encodings, also with characters that Python ignores
         b"a".decode(encoding if encoding.isprintable() else "", "replace")
         return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
     except (LookupError, ValueError) as error:

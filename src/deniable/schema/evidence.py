@@ -17,7 +17,7 @@ _CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
 _LAST = [10**digits - last for digits in range(2, 9) for last in (1, 2, 3)]
 _EQUAL = [digit * (10**digits // 9) for digits in range(2, 9) for digit in (7, 8)]
 CODES = np.array([-1, -2, -7, -8, -9, *_LAST, *_EQUAL, *(-each for each in _LAST + _EQUAL)])
-"""Numbers that often do: -1, 97, 98, 99, 777, 888, 999 and the like."""
+"""Numbers that often mean a missing value: -1, 97, 98, 99, 777, 888, 999 and the like."""
 
 
 class ColumnEvidence:

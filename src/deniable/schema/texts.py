@@ -9,8 +9,6 @@ import yaml
 
 from deniable.errors import shown
 
-LONGEST_NAME = 255  # bytes: a name may become that of a file
-_ODD = ("Cc", "Cs", "Zl", "Zp")
 STAND_INS = frozenset(
     each.casefold()
     for each in (
@@ -21,6 +19,8 @@ STAND_INS = frozenset(
     )
 )
 """Texts that often mean a missing value, also between blanks."""
+LONGEST_NAME = 255  # bytes: a name may become that of a file
+_ODD = ("Cc", "Cs", "Zl", "Zp")
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
