@@ -5,10 +5,16 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff")
+COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md")
 """Folders and files, where the links of the guides look for them."""
 CONTENTS = {
-    "Your own file": ("own-data", "ledger", "command-line", "designing-a-channel"),
+    "Your own file": (
+        "own-data",
+        "ledger",
+        "/SECURITY",
+        "command-line",
+        "designing-a-channel",
+    ),
     "The pipeline": ("/config/README", "faults", "sweeps", "cluster", "elsewhere"),
     "The papers": ("findings", "references"),
     "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),
