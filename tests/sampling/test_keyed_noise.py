@@ -17,7 +17,7 @@ from tests.sampling import reference
 
 from deniable.errors import DeniableError
 from deniable.sampling import KeyedDraws, KeyedNoise
-from deniable.sampling.noise import Bits, discrete_laplace
+from deniable.sampling.noise import EVENTS, Bits, discrete_laplace
 
 KEY, PLAN = bytes(range(32)), hashlib.sha256(b"plan").digest()
 DRAWS = KeyedDraws(KEY, PLAN)
@@ -182,7 +182,8 @@ class Decided(Bits):
         super().__init__(None, 0)
         self.outcomes, self.asked = list(outcomes), [Fraction(1)]
 
-    def happens(self, numerator: int, denominator: int) -> bool:
+    def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
+        assert first is None or first == (numerator << 64) // denominator
         if not self.outcomes:
             raise EOFError
         happened, chance = self.outcomes.pop(0), Fraction(numerator, denominator)
@@ -203,6 +204,23 @@ def test_decays_have_their_probability(ratio: tuple[int, int]) -> None:
         happened += math.prod(bits.asked) * found
     assert 1 - total <= Fraction(1, math.factorial(17))
     assert abs(float(happened) - math.exp(-ratio[0] / ratio[1])) < 1e-12
+
+
+def test_larger_noise_takes_no_more_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each value gets the same number of them but for the last decay, whatever its noise is."""
+    made: list[Bits] = []
+    first = Bits.__init__
+
+    def counted(bits: Bits, blocks: Any, number: int) -> None:
+        first(bits, blocks, number)
+        made.append(bits)
+
+    monkeypatch.setattr(Bits, "__init__", counted)
+    size = np.abs(noise("even time").add(np.zeros(4_000), np.full(4_000, 10.0), 1)[0])
+    events = np.array([bits.events for bits in made])
+    assert events.min() >= EVENTS
+    assert np.mean(events > EVENTS + 8) < 0.001
+    assert stats.mannwhitneyu(events[size < 7], events[size >= 7]).pvalue > RAREST
 
 
 # -- discrete noise --------------------------------------------------------------------------------

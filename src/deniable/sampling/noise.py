@@ -14,6 +14,8 @@ from deniable.sampling.keyed import KeyedDraws
 
 STEPS = 2**1074  # of the grid of real values between 0 and 1
 WORD_BITS = 64
+EVENTS = 48
+"""Random events of each value, at least: 2 in a million need more, the others get idle ones."""
 
 
 class Noise(Protocol):
@@ -90,6 +92,9 @@ class KeyedNoise(Noise):
     epsilon, and the rounding of the sum to the nearest float is post-processing. Tests compare both
     with OpenDP's sampler.
 
+    Larger noise needs more events. So that time does not reveal it, each value gets at least
+    `EVENTS`; those beyond its noise change nothing.
+
     The key is in `draws`; `_calls` counts the calls, from 0, and is not an argument.
     """
 
@@ -103,15 +108,15 @@ class KeyedNoise(Noise):
         noisy = np.broadcast_to(values, shape).reshape(-1).copy()
         wide = np.broadcast_to(scales, shape).reshape(-1)
         for number in np.flatnonzero(wide > 0).tolist():
-            drawn = discrete_laplace(int(Fraction(wide[number]) * STEPS), 1, bits(number))
-            noisy[number] = float(Fraction(noisy[number]) + Fraction(drawn, STEPS))
+            drawn = _in_even_time(_steps(wide[number]), 1, bits(number))
+            noisy[number] = (_steps(noisy[number]) + drawn) / STEPS  # rounded once, to the nearest
         return noisy.reshape(shape)
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         refuse_scale(scale)
         bits, ratio = self._bits_of_a_call(), Fraction(scale)
         drawn = [
-            discrete_laplace(ratio.numerator, ratio.denominator, bits(number))
+            _in_even_time(ratio.numerator, ratio.denominator, bits(number))
             for number in range(counts.size)
         ]
         return np.asarray(counts + np.array(drawn, dtype=np.int64).reshape(counts.shape))
@@ -123,11 +128,15 @@ class KeyedNoise(Noise):
 
 
 class Bits:
-    """The random bits of value `number`, one after the other, from `blocks`, an encryptor."""
+    """The random bits of value `number`, one after the other, from `blocks`, an encryptor.
+
+    `events` counts the events so far.
+    """
 
     def __init__(self, blocks: Any, number: int) -> None:
         self._blocks, self._number, self._attempt = blocks, number, 0
         self._bits, self._left = 0, 0
+        self.events = 0
 
     def take(self, number: int) -> int:
         """Return a uniform number of so many bits, `number`."""
@@ -148,23 +157,39 @@ class Bits:
             pass
         return drawn
 
-    def happens(self, numerator: int, denominator: int) -> bool:
-        """Return an event of probability `numerator` / `denominator`, exactly."""
-        word, scale = 0, 1
-        while True:
-            word, scale = (word << WORD_BITS) | self.take(WORD_BITS), scale << WORD_BITS
-            low, threshold = word * denominator, numerator * scale
-            if low + denominator <= threshold:
-                return True
-            if low >= threshold:
-                return False
+    def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
+        """Return an event of probability `numerator` / `denominator`, exactly.
+
+        `first` is 2**64 times the probability, rounded down, where it is known. A word that equals
+        it leaves the event open, for the next word.
+        """
+        self.events += 1
+        if first is None:
+            first = (numerator << WORD_BITS) // denominator
+        word = self.take(WORD_BITS)
+        if word != first:
+            return word < first
+        rest = (numerator << WORD_BITS) - first * denominator
+        return rest > 0 and self.happens(rest, denominator)
 
     def decays(self, numerator: int, denominator: int) -> bool:
         """Return an event of probability exp(-`numerator` / `denominator`), a ratio of 0 to 1."""
-        tries = 1
-        while self.happens(numerator, denominator * tries):
+        first, tries = (numerator << WORD_BITS) // denominator, 1
+        while self.happens(numerator, denominator * tries, first // tries):
             tries += 1
         return tries % 2 == 1
+
+
+def _steps(value: float) -> int:
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * (STEPS // denominator)
+
+
+def _in_even_time(numerator: int, denominator: int, bits: Bits) -> int:
+    drawn = discrete_laplace(numerator, denominator, bits)
+    while bits.events < EVENTS:
+        bits.decays(1, 1)
+    return drawn
 
 
 def discrete_laplace(numerator: int, denominator: int, bits: Bits) -> int:
