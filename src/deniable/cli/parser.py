@@ -156,20 +156,14 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(parser=added)
         return added
 
-    summary = "privacy of a channel, posteriors, and estimates through it"
-    _add_channel(command("channel", summary, CHANNEL, CHANNEL_EXAMPLES))
-    summary = "the best channel for stated requirements"
-    _add_design(command("design", summary, DESIGN, DESIGN_EXAMPLES))
+    _add_channel(command("channel", "privacy of a channel, estimates", CHANNEL, CHANNEL_EXAMPLES))
+    _add_design(command("design", "best channel for requirements", DESIGN, DESIGN_EXAMPLES))
     _add_schema(command("schema", "draft a schema of your own file", SCHEMA, SCHEMA_EXAMPLES))
-    summary = "utility against exact epsilon, for your own file"
-    _add_compare(command("compare", summary, COMPARE, COMPARE_EXAMPLES))
-    summary = "mechanism and exact epsilon of each column of a file"
-    _add_plan(command("plan", summary, PLAN, PLAN_EXAMPLES))
-    summary = "count releases by population"
-    _add_ledger(command("ledger", summary, LEDGER, LEDGER_EXAMPLES))
+    _add_compare(command("compare", "utility against exact epsilon", COMPARE, COMPARE_EXAMPLES))
+    _add_plan(command("plan", "mechanism and exact epsilon of each column", PLAN, PLAN_EXAMPLES))
+    _add_ledger(command("ledger", "count releases by population", LEDGER, LEDGER_EXAMPLES))
     _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
-    summary = "estimates from the public folder of a release alone"
-    _add_estimate(command("estimate", summary, ESTIMATE, ESTIMATE_EXAMPLES))
+    _add_estimate(command("estimate", "estimates from a release", ESTIMATE, ESTIMATE_EXAMPLES))
     return parser
 
 

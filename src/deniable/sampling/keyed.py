@@ -161,8 +161,8 @@ class KeyedColumn:
         made = stream.update(bytes((end - start) * BLOCK_BYTES))
         words: Words = np.frombuffer(made, dtype=f"<u{size}")
         words = words[first - start * BLOCK_BYTES // size :]
-        own = isinstance(self.records, range)
-        return words[: len(self)] if own else words[np.asarray(self.records) - first]
+        rows = slice(len(self)) if isinstance(self.records, range) else self.records - first
+        return words[rows]
 
     def continued(self, which: Positions, attempt: int) -> npt.NDArray[np.uint64]:
         """Return 128 further bits of each of the records at the positions `which`.
@@ -185,8 +185,7 @@ def by_words(words: Words) -> Positions:
     """Return the positions of records in the order of their two `words`, then of position."""
     first = words[:, 0].copy()
     order = np.argsort(first)
-    first = first[order]
-    tied = np.any(first[1:] == first[:-1])
+    tied = not np.all(np.diff(first[order]))
     return np.lexsort((words[:, 1], words[:, 0])) if tied else order
 
 

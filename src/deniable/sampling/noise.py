@@ -15,7 +15,8 @@ from deniable.sampling.keyed import KeyedDraws
 STEPS = 2**1074  # of the grid of real values between 0 and 1
 WORD_BITS = 64
 EVENTS = 48
-"""Random events of each value, at least: 2 in a million need more, the others get idle ones."""
+"""Random events of each value, at least: 2 in a million need more, and the others get idle ones,
+so that time does not reveal the size of the noise."""
 
 
 class Noise(Protocol):
@@ -70,9 +71,7 @@ def refuse_scale(scale: float) -> None:
 def refuse_misfit(values: Floats, scales: Floats) -> None:
     """Raise `DeniableError` unless `values` and `scales` have one shape and scales are valid."""
     if values.shape != scales.shape:
-        raise DeniableError(
-            f"values of shape {values.shape} and scales of shape {scales.shape} must be alike"
-        )
+        raise DeniableError(f"shapes {values.shape} of values and {scales.shape} of scales differ")
     if not (np.all(np.isfinite(scales)) and np.all(scales >= 0)):
         raise DeniableError("scales of noise must be finite and not negative")
 
@@ -91,9 +90,6 @@ class KeyedNoise(Noise):
     OpenDP's ``make_laplace``. Every float is such a multiple, so the grid changes neither value nor
     epsilon, and the rounding of the sum to the nearest float is post-processing. Tests compare both
     with OpenDP's sampler.
-
-    Larger noise needs more events. So that time does not reveal it, each value gets at least
-    `EVENTS`; those beyond its noise change nothing.
 
     The key is in `draws`; `_calls` counts the calls, from 0, and is not an argument.
     """
@@ -128,15 +124,11 @@ class KeyedNoise(Noise):
 
 
 class Bits:
-    """The random bits of value `number`, one after the other, from `blocks`, an encryptor.
-
-    `events` counts the events so far.
-    """
+    """The random bits of value `number`, one after the other, from `blocks`, an encryptor."""
 
     def __init__(self, blocks: Any, number: int) -> None:
         self._blocks, self._number, self._attempt = blocks, number, 0
-        self._bits, self._left = 0, 0
-        self.events = 0
+        self._bits, self._left, self.events = 0, 0, 0  # `events` counts those asked for
 
     def take(self, number: int) -> int:
         """Return a uniform number of so many bits, `number`."""
@@ -160,8 +152,7 @@ class Bits:
     def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
         """Return an event of probability `numerator` / `denominator`, exactly.
 
-        `first` is 2**64 times the probability, rounded down, where it is known. A word that equals
-        it leaves the event open, for the next word.
+        `first` is 2**64 times it, rounded down, if known: of words, that one alone decides nothing.
         """
         self.events += 1
         if first is None:
