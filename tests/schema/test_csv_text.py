@@ -13,7 +13,7 @@ from deniable.schema import csv_text, draft_schema
 def test_no_thread_reads_on_after_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that ends while one does so is aborted, or never ends."""
     running: list[int] = []
-    read = csv_text._Utf8.read
+    read = csv_text.Utf8Stream.read
 
     def slow(self: Any, size: int = -1) -> bytes:
         running.append(size)
@@ -24,7 +24,7 @@ def test_no_thread_reads_on_after_a_fault(tmp_path: Path, monkeypatch: pytest.Mo
             running.pop()
 
     monkeypatch.setattr(csv_text, "BLOCK_BYTES", 1 << 16)
-    monkeypatch.setattr(csv_text._Utf8, "read", slow)
+    monkeypatch.setattr(csv_text.Utf8Stream, "read", slow)
     file = tmp_path / "survey.csv"
     file.write_text(f"a,b\n{'x' * (1 << 18)},1\n")
     with pytest.raises(DataError, match="a record has over"):

@@ -61,6 +61,7 @@ The draft goes to standard output, and remarks to standard error.
 SCHEMA_EXAMPLES = """\
 examples:
   deniable schema survey.csv > survey.yaml
+  deniable schema baskets.txt --transactions > baskets.yaml
   deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
 """
 PROTECT = """\
@@ -171,8 +172,9 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=FILE)
     add("--population", metavar="NAME", help="the people of the records (default: left empty)")
-    add("--delimiter", metavar="C", help=r"of a CSV file, \t for a tab (default: detected)")
-    add("--encoding", metavar="NAME", help="of a CSV file, such as cp1252 (default: detected)")
+    add("--delimiter", metavar="C", help=r"of a text file, \t for a tab (default: detected)")
+    add("--encoding", metavar="NAME", help="of a text file, such as cp1252 (default: detected)")
+    add("--transactions", action="store_true", help="each line is a basket, a list of items")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,11 @@ def run(options: argparse.Namespace) -> None:
     """
     delimiter = "\t" if options.delimiter == r"\t" else options.delimiter
     draft = drafted(
-        options.file, options.population, delimiter=delimiter, encoding=options.encoding
+        options.file,
+        options.population,
+        delimiter=delimiter,
+        encoding=options.encoding,
+        transactions=options.transactions,
     )
     print(draft.found, file=sys.stderr)
     for warning in draft.warnings:

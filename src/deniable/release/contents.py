@@ -94,7 +94,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
         USE,
     ]
     known = {
-        f"{plan.protected_name}.{plan.schema.file.kind}": "the protected values",
+        f"{plan.protected_name}.{plan.schema.file.protected.kind}": "the protected values",
         PLAN: "the mechanism of each column, all guarantees, and the facts of this release",
         README: "this text",
         SUMS: "the SHA-256 of each file; check them by: sha256sum -c SHA256SUMS",

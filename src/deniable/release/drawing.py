@@ -55,7 +55,7 @@ class Release:
     @property
     def file_name(self) -> str:
         """Name of the protected file."""
-        return f"{self.plan.protected_name}.{self.plan.schema.file.kind}"
+        return f"{self.plan.protected_name}.{self.plan.schema.file.protected.kind}"
 
     @property
     def epsilon(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.sampling import KeyedDraws, Words, by_words
+from deniable.schema import rows_of
 
 BATCH = 1 << 18  # records
 WORD_BITS = 64
@@ -25,7 +26,7 @@ def in_order_of_key(
     The `draws` are under this key. The empty folder `scratch` temporarily holds all records with
     their order.
     """
-    bits, first = max(0, (records - 1) // BATCH).bit_length(), 0
+    first = 0
     names: list[str] = []
     dictionaries: dict[str, pa.Array] = {}  # not in the files: a file has many streams
     for table in tables:
@@ -41,7 +42,8 @@ def in_order_of_key(
                 column = column.indices
             columns.append(column)
         placed = pa.table(columns, names=[str(place) for place in range(len(columns))])
-        _put_by_part(placed, words, bits, scratch)
+        parts = (records - 1) // rows_of(len(names), BATCH)
+        _put_by_part(placed, words, max(0, parts).bit_length(), scratch)
         first += len(table)
     for path in sorted(scratch.iterdir()):
         table = _read(path).rename_columns(names)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deniable.errors import DataError, shown
-from deniable.schema import CsvForm, FileFormat, plain_type
+from deniable.schema import CsvForm, FileFormat, plain_type, rows_of
 
 ROWS = 1 << 15  # lines of CSV that are joined at a time
 GROUP = 1 << 18  # records of a row group of Parquet and of a batch of Arrow
@@ -117,7 +117,8 @@ class _Groups:
     """A Parquet or Arrow file in groups of one size."""
 
     def __init__(self, path: Path, file: FileFormat) -> None:
-        self._path, self._kind = path, file.kind
+        self._path, self._kind = path, file.protected.kind
+        self._wide = file.kind == "transactions"
         self._opened: Any = None
         self._held: list[pa.RecordBatch] = []
 
@@ -128,10 +129,11 @@ class _Groups:
             self._opened = self._open(stored.schema)
         self._held += stored.to_batches()
         # Groups of one size: sizes of the original groups would reveal where records are left out.
-        while sum(map(len, self._held)) >= GROUP:
+        group = rows_of(len(stored.columns), GROUP) if self._wide else GROUP
+        while sum(map(len, self._held)) >= group:
             held = pa.Table.from_batches(self._held)
-            self._put(held.slice(0, GROUP))
-            self._held = held.slice(GROUP).to_batches()
+            self._put(held.slice(0, group))
+            self._held = held.slice(group).to_batches()
 
     def _put(self, group: pa.Table) -> None:
         batch = group.combine_chunks().to_batches()[0]

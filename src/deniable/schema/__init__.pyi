@@ -20,7 +20,7 @@ from .records_file import (
     RecordBatch as RecordBatch,
     RecordsFile as RecordsFile,
 )
-from .sources import open_source as open_source
+from .sources import open_source as open_source, rows_of as rows_of
 from .texts import STAND_INS as STAND_INS
 from .types import (
     encoded as encoded,

@@ -86,8 +86,8 @@ class CsvText:
             if start.startswith(magic):
                 raise DataError(f"{path}: this is {what}, no CSV; unpack it, or save it as CSV")
         if encoding is None:
-            encoding = _found_encoding(path, start)
-        sample = _decoded_start(path, start, encoding)
+            encoding = found_encoding(path, start)
+        sample = decoded_start(path, start, encoding)
         if not sample.strip():
             raise DataError(f"{path}: no text in the file; give one with a header and records")
         first = re.split(r"[\r\n]", sample, maxsplit=1)[0]
@@ -125,7 +125,7 @@ class CsvText:
             return "skip"
 
         types = dict.fromkeys(coded, pa.dictionary(pa.int32(), pa.string()))
-        rows, text, reader = head, _Utf8(self.path, self.encoding), None
+        rows, text, reader = head, Utf8Stream(self.path, self.encoding), None
         handle = _Handle(text)
         gone, source = weakref.ref(handle), pa.PythonFile(handle, mode="r")
         del handle
@@ -148,7 +148,7 @@ class CsvText:
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types | dict.fromkeys(plain, pa.string()),
                     include_columns=[name for name in self.names if name in {*coded, *plain}],
-                    check_utf8=False,  # `_Utf8` gives nothing else
+                    check_utf8=False,  # `Utf8Stream` gives nothing else
                     strings_can_be_null=False,
                 ),
             )
@@ -187,7 +187,7 @@ class _Handle:
 
     closed = False
 
-    def __init__(self, text: "_Utf8") -> None:
+    def __init__(self, text: "Utf8Stream") -> None:
         self.read = text.read
 
     def close(self) -> None:
@@ -202,8 +202,8 @@ def _await(gone: "weakref.ref[_Handle]") -> None:
         time.sleep(1e-4)
 
 
-class _Utf8(io.RawIOBase):
-    """A file's text as UTF-8, with counts of lines and quotation marks."""
+class Utf8Stream(io.RawIOBase):
+    """The text of the file at `path` in an `encoding` as UTF-8, with counts of lines and quotes."""
 
     def __init__(self, path: Path, encoding: str) -> None:
         super().__init__()
@@ -263,7 +263,8 @@ def _reading(encoding: str) -> str:
     return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
-def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
+def decoded_start(path: Path, start: bytes, encoding: str) -> str:
+    """Return the text of the first bytes, `start`, of the file at `path` in an `encoding`."""
     try:
         # refuses other names than those of text encodings, also with characters that Python ignores
         b"a".decode(encoding if encoding.isprintable() else "", "replace")
@@ -280,8 +281,11 @@ def _decoded_start(path: Path, start: bytes, encoding: str) -> str:
         ) from None
 
 
-def _found_encoding(path: Path, start: bytes) -> str:
-    """Return UTF-8 if it decodes the whole file, or the mark's encoding, or Windows' or Latin 1."""
+def found_encoding(path: Path, start: bytes) -> str:
+    """Return the encoding of the file at `path`, which begins with the bytes `start`.
+
+    UTF-8 if it decodes the whole file, or the mark's encoding, or Windows' or Latin 1.
+    """
     for mark, name in MARKS:
         if start.startswith(mark):
             return name

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,10 +18,18 @@ from deniable.schema.model import (
     MISSING,
     VERSION,
     number_text,
-    refuse_bad_population,
 )
 from deniable.schema.sources import Source, open_source
-from deniable.schema.texts import STAND_INS, alike, listed, quoted, quoted_list
+from deniable.schema.texts import (
+    STAND_INS,
+    alike,
+    listed,
+    quoted,
+    quoted_list,
+    refuse_bad_population,
+    unfit,
+)
+from deniable.schema.transactions import format_of, items_in
 from deniable.schema.types import is_text
 
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
@@ -45,6 +54,14 @@ HEAD = """\
 #     bounds and step), weight, identifier, or left_out of all releases
 #   missing: the texts that mean a missing value, and the policy: category (one of its own), drop
 #     (the record is left out, which a plan must accept) or refuse (it is a fault)
+"""
+
+
+HEAD_OF_BASKETS = """\
+# This draft was made from the records and reveals facts about them that no epsilon covers. Edit it:
+# list the items that there can be, known without the records, and change their status from drafted
+# to declared. An item of kind left_out is in no release. With unknown_items: ignore in file, all
+# items that are not listed are left out too.
 """
 
 
@@ -95,14 +112,18 @@ def drafted(
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
+    transactions: bool = False,
 ) -> Draft:
     """Draft a schema from a file or table, and describe the file.
 
-    For `source` and `population` see `draft_schema`. The `delimiter` and `encoding` of a CSV file
-    are detected by default. A `DataError` lists all rows that are not records.
+    For `source` and `population` see `draft_schema`. The `delimiter` and `encoding` of a text file
+    are detected by default. A file of `transactions` has a basket per line. A `DataError` lists all
+    rows that are not records.
     """
     if population is not None:
         refuse_bad_population(population)
+    if transactions:
+        return _drafted_baskets(Path(source), population, delimiter, encoding)
     opened = open_source(source, delimiter, encoding)
     seen = _seen(opened)
     columns = {name: _column(name, each) for name, each in seen.items()}
@@ -117,10 +138,39 @@ def drafted(
     if out := [name for name, column in columns.items() if column.kind == "left_out"]:
         found += f"; left out: {listed(out)}"
     told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
+    text = _yaml(found, HEAD, population, form, columns)
+    return Draft(text, f"{opened.where}: {found}", tuple(told))
+
+
+def _drafted_baskets(
+    path: Path, population: str | None, delimiter: str | None, encoding: str | None
+) -> Draft:
+    form = format_of(path, delimiter, encoding)
+    baskets, items = items_in(path, form)
+    if not items or any(map(unfit, items)):
+        bad = next((f"{shown(each)}, which {unfit(each)}" for each in items if unfit(each)), "none")
+        raise DataError(f"{path}: an item is needed, and there is {bad}; correct the file")
+    mark, name = quoted(str(form.delimiter)), quoted(str(form.encoding))
+    options = [("status", "drafted"), ("categories", "[absent, present]")]
+    found = f"Transactions, delimiter {form.delimiter!r}; {baskets:,} baskets, {len(items):,} items"
+    text = _yaml(
+        found,
+        HEAD_OF_BASKETS,
+        population,
+        f"{{kind: transactions, delimiter: {mark}, encoding: {name}}}",
+        dict.fromkeys(items, _Drafted("categorical", options)),
+    )
+    return Draft(text, f"{path}: {found}", ())
+
+
+def _yaml(
+    found: str, head: str, population: str | None, form: str, columns: dict[str, _Drafted]
+) -> str:
+    """Return the text of a draft."""
     text = "".join(
         [
             f"# Drafted by deniable {__version__}. {found}.\n",
-            HEAD,
+            head,
             f"format: {FORMAT}\nversion: {VERSION}\n",
             f"population:{f' {quoted(population)}' if population else ''}  # {PEOPLE}\n",
             f"file: {form}\ncolumns:\n",
@@ -130,7 +180,7 @@ def drafted(
         remarks = [f"# {each}" for each in (*column.remarks, *column.warnings)]
         options = [f"{key}: {value}" for key, value in (("kind", column.kind), *column.options)]
         text += "\n    ".join([f"  - name: {quoted(name)}", *remarks, *options]) + "\n"
-    return Draft(text, f"{opened.where}: {found}", tuple(told))
+    return text
 
 
 def _seen(source: Source) -> dict[str, ColumnEvidence]:

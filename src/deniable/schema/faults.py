@@ -14,9 +14,13 @@ MAX_KEPT = 1_000  # different ones; a column that is all faults must not fill th
 
 
 class ValidationErrors:
-    """Errors by file, column and value, each with its first record and number of records."""
+    """Errors by file, column and value, each with its first record and number of records.
 
-    def __init__(self) -> None:
+    Messages call a record by its `unit`.
+    """
+
+    def __init__(self, unit: str = "record") -> None:
+        self._unit = unit
         self._found: dict[tuple[str, str], tuple[int, int]] = {}
         self._unkept = 0
         self._skipped: dict[str, list[int]] = {}
@@ -66,8 +70,8 @@ class ValidationErrors:
             return
         lines = []
         for (where, what), (record, times) in list(self._found.items())[:MAX_SHOWN]:
-            more = f" ({times:,} records have it)" if times > 1 else ""
-            place = f"record {self._number(where, record):,}, " if record >= 0 else ""
+            more = f" ({times:,} {self._unit}s have it)" if times > 1 else ""
+            place = f"{self._unit} {self._number(where, record):,}, " if record >= 0 else ""
             lines.append(f"{where}: {place}{what}{more}")
         more_faults = len(self._found) - len(lines) + self._unkept
         if more_faults:

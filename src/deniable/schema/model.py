@@ -1,6 +1,5 @@
 """Declare the contents of a file of records, column by column."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,7 +13,7 @@ from pydantic import Field, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DataError, refuse_unknown, shown
 from deniable.records import Attribute, Discretization, Domain
-from deniable.schema.texts import unfit
+from deniable.schema.texts import refuse_bad_population, unfit
 from deniable.schema.types import refuse_foreign_texts, type_named
 from deniable.validation import Name, Strict
 
@@ -38,11 +37,21 @@ def number_text(number: float) -> str:
 
 
 class FileFormat(Strict):
-    """The format of a file of a `kind`; a CSV file has a `delimiter` and an `encoding`."""
+    """The format of a file of a `kind`; text has a `delimiter` and an `encoding`.
 
-    kind: Literal["csv", "parquet", "arrow"]
+    A file of ``transactions`` has a basket per line. By `unknown_items`, an item that is not in the
+    schema is an error, or ignored.
+    """
+
+    kind: Literal["csv", "parquet", "arrow", "transactions"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     encoding: Text | None = None
+    unknown_items: Literal["refuse", "ignore"] = "refuse"
+
+    @property
+    def protected(self) -> "FileFormat":
+        """The format of the protected file. Baskets become columns, which hold any channel."""
+        return FileFormat(kind="parquet") if self.kind == "transactions" else self
 
 
 class Missing(Strict):
@@ -271,6 +280,15 @@ class Schema(Strict):
                 f"type {shown(typed[0].type)} of {typed[0].name!r}; allowed in a CSV file: none, "
                 "because all its values are text; remove type"
             )
+        if self.file.kind == "transactions":
+            for each in self.columns:
+                item = (len(each.categories), each.missing.policy) == (2, "refuse")
+                if not item and each.kind != "left_out":
+                    raise ValueError(
+                        f"item {each.name!r}; allowed: [absent, present] as categories, or left_out"
+                    )
+        elif self.file.unknown_items == "ignore":
+            raise ValueError("unknown_items; allowed: in a file of transactions")
         # The protected file must be able to contain all texts.
         for column in self.columns if self.file.encoding else ():
             for text in (column.name, *column.categories, *column.missing.values):
@@ -380,12 +398,3 @@ class Schema(Strict):
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain JSON values, without defaults."""
         return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
-
-
-def refuse_bad_population(name: str) -> None:
-    """Raise `DataError` if this cannot be the `name` of a population."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
-        raise DataError(
-            f"the population {shown(name)}; give it a name of at most 100 letters, digits, '_' and "
-            "'-'"
-        )

@@ -91,7 +91,12 @@ class RecordsFile:
         read in the order of their names; or a table of pandas, Polars or pyarrow. `passed` are the
         identifiers and weights of the `schema` to read; by default all.
         """
-        opened = open_source(source, schema.file.delimiter, schema.file.encoding)
+        if schema.file.kind == "transactions" and isinstance(source, (str, Path)):
+            from deniable.schema.transactions import TransactionsSource  # noqa: PLC0415
+
+            opened: Source = TransactionsSource(Path(source), schema)
+        else:
+            opened = open_source(source, schema.file.delimiter, schema.file.encoding)
         if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:
             raise DataError(
                 f"{opened.where}: this is {opened.format.kind}, and the schema is of a file of "
@@ -140,7 +145,7 @@ class RecordsFile:
         of those that are left out. Errors are raised as by `check`, after all records are read.
         Nothing follows the first error.
         """
-        faults, kept, read = ValidationErrors(), 0, 0
+        faults, kept, read = ValidationErrors(self._source.unit), 0, 0
         coded = [column.name for column in self.schema.randomized]
         numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
         outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}

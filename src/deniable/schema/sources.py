@@ -19,6 +19,7 @@ from deniable.schema.texts import listed, unfit
 from deniable.schema.types import is_text
 
 PORTION = 262_144  # records
+MAX_VALUES = 1 << 24  # of a batch of a wide file
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 
 
@@ -46,6 +47,8 @@ class Source(ABC):
     types: Mapping[str, pa.DataType]
     form = CsvForm()
     expected = 0
+    unit = "record"
+    """What messages call a record."""
 
     def pieces(
         self, coded: Names, plain: Names, faults: ValidationErrors, rows: int = PORTION
@@ -104,6 +107,7 @@ class _ParquetSource(Source):
     def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
         """Open row groups anew, a few at a time: an open file keeps the groups that it has read."""
         encoded = [name for name in coded if is_text(self.types[name])]
+        rows = rows_of(len(wanted), rows)
         for path in self._paths:
             try:
                 metadata = pq.read_metadata(path)
@@ -190,6 +194,11 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
         return _CsvSource(CsvText.open(path, delimiter, encoding))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+
+
+def rows_of(columns: int, rows: int = PORTION) -> int:
+    """Return the number of records of a batch of `columns`, at most `rows`: fewer of many."""
+    return max(min(rows, MAX_VALUES // max(columns, 1)), 1)
 
 
 def _refuse_bad_names(where: str, names: Sequence[str]) -> None:

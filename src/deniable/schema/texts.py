@@ -1,13 +1,14 @@
 """Compare texts of a file, and write them in messages and as YAML."""
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 import yaml
 
-from deniable.errors import shown
+from deniable.errors import DataError, shown
 
 STAND_INS = frozenset(
     each.casefold()
@@ -64,3 +65,12 @@ def quoted_list(texts: Sequence[str]) -> str:
     if not options["allow_unicode"] or any(text.lower() in ("y", "n") for text in texts):
         options["default_style"] = '"'
     return str(yaml.safe_dump(list(texts), **options)).rstrip()
+
+
+def refuse_bad_population(name: str) -> None:
+    """Raise `DataError` if this cannot be the `name` of a population."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
+        raise DataError(
+            f"the population {shown(name)}; give it a name of at most 100 letters, digits, '_' and "
+            "'-'"
+        )

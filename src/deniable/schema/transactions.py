@@ -1,0 +1,139 @@
+"""Read baskets: a text file with one basket per line, its items between delimiters.
+
+Each item of the schema is a column of two categories, absent and present. Blanks around an item,
+and empty items between delimiters, have no meaning. An item that a basket names twice counts once.
+A blank line is a basket without items.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.arrays import Positions
+from deniable.errors import DataError, shown
+from deniable.schema.csv_text import (
+    BLOCK_BYTES,
+    DELIMITERS,
+    SAMPLE_BYTES,
+    Utf8Stream,
+    decoded_start,
+    found_encoding,
+)
+from deniable.schema.faults import ValidationErrors
+from deniable.schema.model import FileFormat, Schema
+from deniable.schema.sources import Names, Source, rows_of
+
+
+class TransactionsSource(Source):
+    """The text file of baskets at `path`, with the items of a `schema`.
+
+    Raises `DataError` if the file cannot be read, or a basket cannot name an item of the schema.
+    """
+
+    unit = "line"
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self.where, self._path = str(path), path
+        self.format = format_of(path, schema.file.delimiter or " ", schema.file.encoding or "utf-8")
+        self._ignored = schema.file.unknown_items == "ignore"
+        mark = str(self.format.delimiter)
+        for each in schema.columns:
+            if mark in each.name or each.name != each.name.strip():
+                raise DataError(
+                    f"{path}: no basket can name the item {shown(each.name)}, because {mark!r} "
+                    "separates items, and blanks around them do not count; correct the schema"
+                )
+        self._values = {
+            each.name: pa.array(each.categories or ["absent", "present"]) for each in schema.columns
+        }
+        self.types = dict.fromkeys(self._values, pa.dictionary(pa.int8(), pa.string()))
+
+    def _read(
+        self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        first, names = 0, pa.array(list(self.types), pa.string())
+        for lines in _lines_of(self._path, self.format, rows_of(len(names), rows)):
+            baskets, items = _items_of(lines, self.format)
+            codes = pc.index_in(items, value_set=names).fill_null(-1).to_numpy()
+            known = codes >= 0
+            if not (self._ignored or known.all()):
+                self._refuse(items.filter(pa.array(~known)), first + baskets[~known], faults)
+            present = np.zeros((len(names), len(lines)), dtype=np.int8)
+            present[codes[known], baskets[known]] = 1
+            columns = dict(zip(self.types, map(pa.array, present), strict=True))
+            yield (
+                self.where,
+                pa.record_batch(
+                    {
+                        name: pa.DictionaryArray.from_arrays(columns[name], self._values[name])
+                        for name in wanted
+                    }
+                ),
+            )
+            first += len(lines)
+
+    def _refuse(self, items: pa.Array, lines: Positions, faults: ValidationErrors) -> None:
+        """Add the unknown `items` of these `lines` to the `faults`, each at its first line."""
+        coded = items.dictionary_encode()
+        pairs = np.unique(np.stack([coded.indices.to_numpy(), lines]), axis=1)
+        found, at, times = np.unique(pairs[0], return_index=True, return_counts=True)
+        for item, place, number in zip(found, at, times, strict=True):
+            what = (
+                f"item {shown(coded.dictionary[int(item)].as_py())} is not in the schema; correct "
+                "it, add it to the schema, or write unknown_items: ignore"
+            )
+            faults.add(self.where, int(pairs[1, place]), what, int(number))
+
+
+def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFormat:
+    """Return the format of the file of baskets at `path`.
+
+    By default the `encoding` is detected, and the `delimiter` is the first of ``,``, ``;``, a tab
+    and ``|`` in the file's beginning, or a blank. Raises `DataError` if the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(SAMPLE_BYTES)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+    encoding = encoding or found_encoding(path, start)
+    sample = decoded_start(path, start, encoding)
+    mark = delimiter or next((each for each in DELIMITERS if each in sample), " ")
+    return FileFormat(kind="transactions", delimiter=mark, encoding=encoding)
+
+
+def items_in(path: Path, form: FileFormat) -> tuple[int, list[str]]:
+    """Return the number of baskets in the file of a `form` at `path`, and all items, sorted."""
+    number, found = 0, set[str]()
+    for lines in _lines_of(path, form, rows_of(1)):
+        found.update(_items_of(lines, form)[1].unique().to_pylist())
+        number += len(lines)
+    return number, sorted(found)
+
+
+def _lines_of(path: Path, form: FileFormat, most: int) -> Iterator[list[bytes]]:
+    """Yield the lines of a text file in UTF-8, at most `most` at a time."""
+    rest = b""
+    with Utf8Stream(path, str(form.encoding)) as text:
+        while block := text.read():
+            *lines, rest = (rest + block).split(b"\n")
+            for start in range(0, len(lines), most):
+                yield lines[start : start + most]
+            if len(rest) > BLOCK_BYTES:
+                raise DataError(
+                    f"{path}: line {text.lines + 1:,} has over {BLOCK_BYTES:,} bytes; write each "
+                    "basket on a line of its own"
+                )
+    if rest:
+        yield [rest]
+
+
+def _items_of(lines: list[bytes], form: FileFormat) -> tuple[Positions, pa.Array]:
+    """Return all items of `lines`, and the line of each, from 0."""
+    split = pc.split_pattern(pa.array(lines, pa.binary()).cast(pa.string()), str(form.delimiter))
+    items = pc.utf8_trim_whitespace(split.flatten())
+    there = pc.not_equal(items, "")
+    return np.asarray(pc.list_parent_indices(split).filter(there)), items.filter(there)
