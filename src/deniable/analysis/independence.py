@@ -12,11 +12,14 @@ from deniable.analysis.many_tables import ChosenTables, listed
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
+    MONTE_CARLO_TABLES,
     LogLinearModel,
+    RandomizedRelease,
     TableToTest,
     adjusted_for_number,
     channel_test,
     independence_of_tables,
+    monte_carlo_test,
     weighted_channel_test,
 )
 from deniable.errors import DeniableError
@@ -104,6 +107,41 @@ def tested_tables(
             {"columns": table.label} | rows[table] for table in chosen.tables if table in rows
         )
     )
+    tests.attrs["left_out"] = left_out
+    return tests
+
+
+def tested_by_mcindep(chosen: ChosenTables, responses: Responses, seed: int) -> pd.DataFrame:
+    """Test each of `chosen` tables by the algorithm of MCIndep, with the noise of its channel.
+
+    [rrba], 7.3; see `deniable.contingency.monte_carlo_test`, which accepts the null if a count of
+    the two-step estimate is below 5 (``too_small``). It compares with 999 tables, drawn by the
+    `seed`. There is one row per table: ``columns``, ``records``, ``statistic``, ``threshold``,
+    ``too_small``, ``rejected`` (at the level .05), ``target``. ``attrs["left_out"]`` has the tables
+    left out, with the reasons. The `responses` have the randomized values.
+    """
+    rows, left_out = list[dict[str, Any]](), dict(chosen.left_out)
+    for table in chosen.tables:
+        try:
+            _refuse_untestable(table, "")
+            (counted,) = responses.count([table.reports])
+            release = RandomizedRelease(table.channel)
+            found = monte_carlo_test(
+                release.estimated(counted.tally),
+                counted.records,
+                release,
+                LogLinearModel.independence(table.cells.shape),
+                np.random.default_rng(seed),
+                tables=MONTE_CARLO_TABLES,
+            )
+            own = {name: values[0] for name, values in asdict(found).items()}
+            about = {"columns": table.label, "records": counted.records}
+            rows.append(about | own | {"target": "population"})
+        except DeniableError as error:
+            left_out[table.label] = str(error)
+    if not rows:
+        raise DeniableError(f"no table can be tested: {listed(left_out)}")
+    tests = pd.DataFrame(rows)
     tests.attrs["left_out"] = left_out
     return tests
 

@@ -19,16 +19,18 @@ OF_TARGET = {
 
 def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
     """Return an `answer` without empty columns, and without the columns that `notes_on` states."""
-    told = ["confidence", "consistent_by", "likelihood_gap"]
-    if "target" in answer and answer["target"].nunique() == 1:
-        told.append("target")
+    told = ["consistent_by", "likelihood_gap"]
+    if "target" in answer:  # without it, confidence is that of a rule
+        told += ["confidence", "target"] if answer["target"].nunique() == 1 else ["confidence"]
     return answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
     """Return notes, in sentences, that readers of an `answer` need."""
-    notes = []
-    if "ci_low" in answer and len(answer):
+    notes = list(answer.attrs.get("notes", ()))
+    left_out = answer.attrs.get("left_out", {})
+    notes += [f"Left out: {name} ({reason})." for name, reason in left_out.items()]
+    if "ci_low" in answer and "target" in answer and len(answer):
         confidence = answer["confidence"].iloc[0]
         of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())
         notes.append(

@@ -19,7 +19,8 @@ from deniable.analysis.answers import (
     values_of,
 )
 from deniable.analysis.estimator import Estimator
-from deniable.analysis.independence import tested, tested_tables
+from deniable.analysis.independence import tested, tested_by_mcindep, tested_tables
+from deniable.analysis.item_sets import ItemSetEstimates
 from deniable.analysis.many_tables import (
     ChosenTables,
     ConsistentEstimates,
@@ -40,7 +41,7 @@ from deniable.responses import Responses, Table, protected_file
 from deniable.schema import Schema
 
 
-class Released:
+class Released(ItemSetEstimates):
     """Estimates from the public folder of a release, or from protected records in memory.
 
     All kinds of plans have the same methods, and all tables of estimates have the same columns. A
@@ -309,6 +310,15 @@ class Released:
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
         return tested_tables(chosen, self.responses, weight, seed)
+
+    def mcindep(self, tables: Tables | None = None, *, seed: int = 0) -> pd.DataFrame:
+        """Return the test of independence by Monte Carlo ([rrba], 7.3) for each of many tables.
+
+        See `deniable.analysis.independence.tested_by_mcindep`; `tables` and `seed` are as in
+        `independence_of_pairs`.
+        """
+        chosen = ChosenTables.of(self.responses, self.domain, tables)
+        return tested_by_mcindep(chosen, self.responses, seed)
 
     def consistent(
         self, tables: Tables | None = None, *, weight: str | None = None

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -59,14 +59,17 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _has_question(options: argparse.Namespace) -> bool:
-    names = ("margins", "numbers", "pairs", "table", "query")
+    names = ("margins", "numbers", "pairs", "table", "query", "test", "consistent", "two_step")
+    names += ("itemsets", "support", "rule")
     return any(getattr(options, name) for name in names)
 
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
-    if options.test and not options.table:
-        error("argument --test: no columns; name them by --table")
+    if options.weight and (options.itemsets or options.support or options.rule):
+        error("argument --weight: item sets have no weights; leave it out")
+    if options.weight and options.test == "mcindep":
+        error("argument --weight: MCIndep has no weights; use --test independence")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
@@ -115,13 +118,43 @@ def _questions(
         yield "numbers", partial(released.numbers, **how)
     for names in dict.fromkeys(options.table):
         yield f"table of {' x '.join(names)}", partial(released.table, names, **tables)
-        if options.test:
+        if options.test == "independence":
             test = partial(released.independence, weight=options.weight, seed=options.seed)
             yield f"independence of {', '.join(names)}", partial(test, names)
     if options.pairs:
         yield "pairs", partial(released.pairs, **tables)
+    yield from _analyses(released, options)
     for query in options.query:
         yield f"{QUERY}{query}", partial(released.query, query, **how)
+
+
+def _analyses(
+    released: Released, options: argparse.Namespace
+) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+    """Yield the questions about many tables, by default all, and about item sets."""
+    tables, by_weight = options.table or None, {"weight": options.weight}
+    if options.test == "mcindep":
+        yield "MCIndep", partial(released.mcindep, tables, seed=options.seed)
+    elif options.test and not tables:
+        test = partial(released.independence_of_pairs, **by_weight, seed=options.seed)
+        yield "independence of all tables", test
+    if options.consistent:
+        found = cache(partial(released.consistent, tables, **by_weight))
+        yield "consistent tables", lambda: found().tables
+        yield "disagreement of tables", lambda: found().disagreement
+    if options.two_step:
+        yield "two-step tables", partial(released.two_step, tables, **by_weight)
+    both = options.target == "both"
+    for target in ("population", "file") if both else (options.target or "population",):
+        if options.itemsets:
+            search = partial(released.item_sets, options.min_support, target=target)
+            search.keywords.update(largest=options.largest, error_rate=options.error_rate)
+            yield f"item sets for the {target}", search
+        if options.rule:
+            rules = partial(released.rules, options.rule, confidence=options.confidence)
+            yield f"rules for the {target}", partial(rules, target=target)
+    if options.support:
+        yield "supports", partial(released.supports, options.support, confidence=options.confidence)
 
 
 def _has_tables(released: Released) -> bool:

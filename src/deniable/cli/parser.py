@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from deniable import __version__
-from deniable.cli.columns import columns_of
+from deniable.cli.columns import columns_of, rule_of
 from deniable.errors import shown
 
 DESCRIPTION = """\
@@ -124,6 +124,8 @@ examples:
   deniable estimate release/public --table sex,income --test independence
   deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
   deniable estimate release/public --table sex,income --weight w --format html --out page.html
+  deniable estimate release/public --test independence --consistent --two-step
+  deniable estimate release/public --itemsets --min-support 0.2 --rule "tea,milk => sugar"
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
@@ -203,8 +205,11 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--epsilon", type=float, metavar="E", help="of the whole record")
     add("--out", type=_path, metavar="PLAN.json")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
-    text = "of epsilon: even (default), by numbers of categories, or best for the stated tables"
-    add("--split", choices=("even", "size", "optimal"), default="even", help=text)
+    text = (
+        "of epsilon: even (default), by numbers of categories, best for the stated tables, or all "
+        "of it to each column"
+    )
+    add("--split", choices=("even", "size", "optimal", "each"), default="even", help=text)
     text = "of all columns that can have it, or of one (default: the smallest variance)"
     add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
     text = "choose by the original file, with --accept chosen_by_data"
@@ -281,7 +286,18 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--table", **COLUMNS, action="append", default=[], help="a table of columns (repeat)")
     add("--pairs", **yes, help="the tables of all pairs of columns")
     add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeat)")
-    add("--test", choices=("independence",), help="of the columns of each --table")
+    text = "of each --table, by default of all: by the channel, or by MCIndep with its noise"
+    add("--test", choices=("independence", "mcindep"), help=text)
+    add("--consistent", **yes, help="tables that agree on shared distributions")
+    add("--two-step", **yes, help="nearest non-negative tables, and independence fitted to them")
+    add("--itemsets", **yes, help="frequent item sets, of baskets or columns of two categories")
+    add("--min-support", type=_share, default=0.1, metavar="P", help="of --itemsets (0.1)")
+    add("--largest", type=int, default=3, metavar="N", help="items in a set of --itemsets (3)")
+    text = "that any verdict of --itemsets is wrong (0.05)"
+    add("--error-rate", type=_share, default=0.05, metavar="P", help=text)
+    add("--support", **COLUMNS, action="append", help="proportion with all these items (repeat)")
+    text = "proportion with B among baskets with A (repeat)"
+    add("--rule", type=rule_of, action="append", metavar="A => B", help=text)
     add("--weight", metavar="COLUMN", help="released weights of the records")
     text = (
         "the population that records were drawn from (the default, except for masked numbers), "

@@ -14,7 +14,7 @@ from deniable.plans.blocks import Block, ExpectedTable
 from deniable.plans.choosing import choose
 from deniable.privacy import Allocation, allocate, allocate_by_size
 
-Split = Literal[Allocation, "optimal"]
+Split = Literal[Allocation, "optimal", "each"]
 Tables = Sequence[tuple[str, ...]]
 """The names of the columns of each table."""
 MIN_MEAN_EPSILON = 1e-5
@@ -30,8 +30,9 @@ def allocate_to_blocks(
 ) -> tuple[float, ...]:
     """Return the epsilon of each of `blocks`; as fractions they sum to at most `epsilon`.
 
-    This `epsilon`, above 0, is the one of a whole record. The ways "even" and "size" of the
-    allocation (`how`) are as in `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum
+    This `epsilon`, above 0, is the one of a whole record. By "each" it is that of each block. The
+    ways "even" and "size" of the allocation (`how`) are as in
+    `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum
     over `tables`, by default all marginal distributions, of the mean variance of estimated
     proportions, numerically, by interpolated curves of error by epsilon. It depends on `kinds`, the
     mechanism of each block as in `choose`. Blocks in no table keep their even part. Raises
@@ -40,6 +41,8 @@ def allocate_to_blocks(
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.part.size for block in blocks]
     even = allocate_by_size(epsilon, sizes)
+    if how == "each":
+        return tuple(epsilon if size > 1 else 0.0 for size in sizes)
     least = MIN_MEAN_EPSILON * sum(size > 1 for size in sizes)
     if epsilon < least:
         raise DeniableError(

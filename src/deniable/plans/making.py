@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from deniable.arrays import Floats
-from deniable.channels import refuse_bad_budget
+from deniable.channels import refuse_bad_budget, rounded_up
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
@@ -46,10 +47,11 @@ def make_plan(
     schema : Schema
     epsilon : float, above 0
         Of a whole record. The exact epsilons of the blocks add up to at most this.
-    split : "even", "size" or "optimal"
+    split : "even", "size", "optimal" or "each"
         The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
         number of categories, or by the least expected error of `tables`. With "optimal", columns
-        that are in no table keep their even part.
+        that are in no table keep their even part. With "each", every column or cluster has this
+        epsilon, and the target of the record is their sum.
     clusters : sequence of sequences of str
         Columns that share a channel for their joint cells; all others have their own.
     tables : sequence of sequences of str
@@ -108,13 +110,14 @@ def make_plan(
             )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
     shares = allocate_to_blocks(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
+    target = rounded_up(sum(map(Fraction, shares))) if split == "each" else float(epsilon)
     choices = [
         choose(block, share, kind, designs=origin != "no data", must=must)
         for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
     ]
     return ColumnsPlan(
         schema=schema,
-        target=float(epsilon),
+        target=target,
         protocol=protocol_of(schema, blocks, choices),
         why=tuple(choice.why for choice in choices),
         chosen_from=origin,

@@ -9,8 +9,7 @@ item.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -27,45 +26,49 @@ from deniable.records import Microdata
 Item = int | str
 """An item's name, or its number from 0."""
 MAX_SET = 20
+MAX_SUBSETS = 4
+"""Items up to which patterns are counted by the subsets of their items."""
 MAX_CANDIDATES = 200_000
 MAX_BATCH = 1 << 20  # patterns of all item sets that are estimated together
 TARGETS: tuple[Target, ...] = ("file", "population")
 
 
-@dataclass(frozen=True, eq=False)
 class Transactions:
     """Randomized records of binary items, and the channel of each item.
 
     The `channel` has one factor per item, over two categories: 0 absent, 1 present. `columns` are
-    the reports of each item, shape (records,); `names` are the names of items. Raises
-    `ChannelError` if a channel is not over two categories. Raises `DataError` if columns, channels
-    and names differ in number, columns in length, or a value is not 0 or 1.
+    the reports of each item, shape (records,), read one by one and held as bits; `names` are the
+    names of items. Raises `ChannelError` if a channel is not over two categories. Raises
+    `DataError` if columns, channels and names differ in number, columns in length, or a value is
+    not 0 or 1.
     """
 
-    channel: ProductChannel
-    columns: tuple[Codes, ...]
-    names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        found = len(self.columns), len(self.channel.factors), len(set(self.names))
-        if len(set(found)) > 1 or len({column.shape for column in self.columns}) > 1:
+    def __init__(
+        self, channel: ProductChannel, columns: Iterable[Codes], names: Sequence[str]
+    ) -> None:
+        self.channel, self.names = channel, tuple(names)
+        lengths, held = set[tuple[int, ...]](), list[npt.NDArray[np.uint8]]()
+        for number, column in enumerate(columns):
+            if column.dtype.kind not in "bui" or np.any((column != 0) & (column != 1)):
+                name = str((*self.names, *"?")[min(number, len(self.names))])
+                raise DataError(
+                    f"item {name!r} has values other than 0 (absent) and 1 (present); recode them"
+                )
+            lengths.add(column.shape)
+            held.append(np.packbits(column.astype(bool, copy=False)))
+        found = len(held), len(channel.factors), len(set(self.names))
+        if len(set(found)) > 1 or len(lengths) > 1:
             raise DataError(
                 f"{found[0]} columns, {found[1]} channels and {found[2]} different names of items; "
                 "give one each an item, and columns of one length"
             )
-        items = zip(self.names, self.columns, self.channel.factors, strict=True)
-        for name, column, factor in items:
+        for name, factor in zip(self.names, channel.factors, strict=True):
             if (factor.size, factor.reports) != (2, 2):
                 raise ChannelError(
                     f"item {name!r}: its channel has {factor.size} categories and {factor.reports} "
                     "reports; give one over two, absent and present, that reports these"
                 )
-            if column.dtype.kind not in "bui" or np.any((column != 0) & (column != 1)):
-                raise DataError(
-                    f"item {name!r} has values other than 0 (absent) and 1 (present); recode them"
-                )
-        small = tuple(np.ascontiguousarray(column, dtype=np.uint8) for column in self.columns)
-        object.__setattr__(self, "columns", small)
+        ((self._records,),), self._bits = lengths, held
 
     @classmethod
     def of(
@@ -99,7 +102,7 @@ class Transactions:
         return cls(channel, tuple(table.T), tuple(names or default))
 
     def __len__(self) -> int:
-        return self.columns[0].size
+        return self._records
 
     def positions(self, items: Sequence[Item]) -> tuple[int, ...]:
         """Return the columns of some `items`, given by name or by number from 0.
@@ -135,12 +138,22 @@ class Transactions:
 
         The last item varies fastest.
         """
-        cells = 2 ** len(positions)
-        codes = np.zeros(len(self), dtype=np.min_scalar_type(cells - 1))
-        for position in positions:
-            codes <<= 1
-            codes |= self.columns[position]
-        return np.bincount(codes, minlength=cells).astype(np.int64)
+        cells, bits = 2 ** len(positions), [self._bits[position] for position in positions]
+        if len(bits) > MAX_SUBSETS:
+            codes = np.zeros(len(self), dtype=np.min_scalar_type(cells - 1))
+            for own in bits:
+                codes <<= 1
+                codes |= np.unpackbits(own, count=len(self))
+            return np.bincount(codes, minlength=cells).astype(np.int64)
+        subsets: list[npt.NDArray[np.uint8] | None] = [None]  # the records with all of some items
+        for own in bits:
+            subsets = [w for s in subsets for w in (s, own if s is None else s & own)]
+        held = (len(self) if each is None else np.bitwise_count(each).sum() for each in subsets)
+        counts = np.array([*held], dtype=np.int64).reshape((2,) * len(bits))
+        for axis in range(len(bits)):
+            along = np.moveaxis(counts, axis, 0)
+            along[0] -= along[1]
+        return counts.reshape(-1)
 
     def label(self, positions: Sequence[int]) -> str:
         """Return the names of items at `positions`, joined by " & "."""

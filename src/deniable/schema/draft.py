@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -27,11 +26,11 @@ from deniable.schema.texts import (
     quoted,
     quoted_list,
     refuse_bad_population,
-    unfit,
 )
-from deniable.schema.transactions import format_of, items_in
+from deniable.schema.transactions import open_transactions
 from deniable.schema.types import is_text
 
+NAMES = {"csv": "CSV", "transactions": "Transactions"}
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
 MAX_NUMBERS = 20  # different ones that are drafted as categories
 STEPS = 100  # about so many points has a drafted grid
@@ -54,14 +53,6 @@ HEAD = """\
 #     bounds and step), weight, identifier, or left_out of all releases
 #   missing: the texts that mean a missing value, and the policy: category (one of its own), drop
 #     (the record is left out, which a plan must accept) or refuse (it is a fault)
-"""
-
-
-HEAD_OF_BASKETS = """\
-# This draft was made from the records and reveals facts about them that no epsilon covers. Edit it:
-# list the items that there can be, known without the records, and change their status from drafted
-# to declared. An item of kind left_out is in no release. With unknown_items: ignore in file, all
-# items that are not listed are left out too.
 """
 
 
@@ -117,14 +108,12 @@ def drafted(
     """Draft a schema from a file or table, and describe the file.
 
     For `source` and `population` see `draft_schema`. The `delimiter` and `encoding` of a text file
-    are detected by default. A file of `transactions` has a basket per line. A `DataError` lists all
-    rows that are not records.
+    are detected by default. A file of `transactions` has a basket per line. A `DataError`
+    lists all rows that are not records.
     """
     if population is not None:
         refuse_bad_population(population)
-    if transactions:
-        return _drafted_baskets(Path(source), population, delimiter, encoding)
-    opened = open_source(source, delimiter, encoding)
+    opened = (open_transactions if transactions else open_source)(source, delimiter, encoding)
     seen = _seen(opened)
     columns = {name: _column(name, each) for name, each in seen.items()}
     for name, column in columns.items():
@@ -138,39 +127,10 @@ def drafted(
     if out := [name for name, column in columns.items() if column.kind == "left_out"]:
         found += f"; left out: {listed(out)}"
     told = [f"column {shown(name)}: {each}" for name, c in columns.items() for each in c.warnings]
-    text = _yaml(found, HEAD, population, form, columns)
-    return Draft(text, f"{opened.where}: {found}", tuple(told))
-
-
-def _drafted_baskets(
-    path: Path, population: str | None, delimiter: str | None, encoding: str | None
-) -> Draft:
-    form = format_of(path, delimiter, encoding)
-    baskets, items = items_in(path, form)
-    if not items or any(map(unfit, items)):
-        bad = next((f"{shown(each)}, which {unfit(each)}" for each in items if unfit(each)), "none")
-        raise DataError(f"{path}: an item is needed, and there is {bad}; correct the file")
-    mark, name = quoted(str(form.delimiter)), quoted(str(form.encoding))
-    options = [("status", "drafted"), ("categories", "[absent, present]")]
-    found = f"Transactions, delimiter {form.delimiter!r}; {baskets:,} baskets, {len(items):,} items"
-    text = _yaml(
-        found,
-        HEAD_OF_BASKETS,
-        population,
-        f"{{kind: transactions, delimiter: {mark}, encoding: {name}}}",
-        dict.fromkeys(items, _Drafted("categorical", options)),
-    )
-    return Draft(text, f"{path}: {found}", ())
-
-
-def _yaml(
-    found: str, head: str, population: str | None, form: str, columns: dict[str, _Drafted]
-) -> str:
-    """Return the text of a draft."""
     text = "".join(
         [
             f"# Drafted by deniable {__version__}. {found}.\n",
-            head,
+            HEAD,
             f"format: {FORMAT}\nversion: {VERSION}\n",
             f"population:{f' {quoted(population)}' if population else ''}  # {PEOPLE}\n",
             f"file: {form}\ncolumns:\n",
@@ -180,7 +140,7 @@ def _yaml(
         remarks = [f"# {each}" for each in (*column.remarks, *column.warnings)]
         options = [f"{key}: {value}" for key, value in (("kind", column.kind), *column.options)]
         text += "\n    ".join([f"  - name: {quoted(name)}", *remarks, *options]) + "\n"
-    return text
+    return Draft(text, f"{opened.where}: {found}", tuple(told))
 
 
 def _seen(source: Source) -> dict[str, ColumnEvidence]:
@@ -198,13 +158,14 @@ def _seen(source: Source) -> dict[str, ColumnEvidence]:
 def _format(source: Source, delimiter: str | None, encoding: str | None) -> tuple[str, str]:
     """Return the format of a file in words and as YAML."""
     file = source.format
-    if file.kind != "csv":
+    if file.delimiter is None:
         return file.kind.capitalize(), f"{{kind: {file.kind}}}"
     told = ["detected" if given is None else "as given" for given in (delimiter, encoding)]
     mark, name = quoted(str(file.delimiter)), quoted(str(file.encoding))
+    marks = f"delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})"
     return (
-        f"CSV, delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})",
-        f"{{kind: csv, delimiter: {mark}, encoding: {name}}}",
+        f"{NAMES[file.kind]}, {marks}",
+        f"{{kind: {file.kind}, delimiter: {mark}, encoding: {name}}}",
     )
 
 

@@ -75,7 +75,7 @@ class _CsvSource(Source):
     def __init__(self, text: CsvText) -> None:
         self._text, self.where, self.form = text, str(text.path), text.form
         self.format = FileFormat(kind="csv", delimiter=text.delimiter, encoding=text.encoding)
-        _refuse_bad_names(self.where, text.names)
+        refuse_bad_names(self.where, text.names)
         self.types = dict.fromkeys(text.names, pa.string())
 
     def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
@@ -201,7 +201,7 @@ def rows_of(columns: int, rows: int = PORTION) -> int:
     return max(min(rows, MAX_VALUES // max(columns, 1)), 1)
 
 
-def _refuse_bad_names(where: str, names: Sequence[str]) -> None:
+def refuse_bad_names(where: str, names: Sequence[str]) -> None:
     """Raise `DataError` for names of columns that occur twice or cannot be used."""
     lines = []
     for position, (name, times) in enumerate(Counter(names).items(), 1):
@@ -236,7 +236,7 @@ def _of_pandas(frame: Any) -> pa.Table:
     if getattr(frame, "ndim", 0) != 2:
         raise DataError(f"{type(frame).__name__}: no table; give a DataFrame")
     names = [str(name) for name in frame.columns]
-    _refuse_bad_names("the table", names)
+    refuse_bad_names("the table", names)
     arrays = []
     for position, name in enumerate(names):
         try:
@@ -272,7 +272,7 @@ def _types_of_parquet(path: Path) -> dict[str, pa.DataType]:
 
 
 def _types_of(where: str, schema: pa.Schema) -> dict[str, pa.DataType]:
-    _refuse_bad_names(where, schema.names)
+    refuse_bad_names(where, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
 
 

@@ -23,8 +23,8 @@ from deniable.schema.csv_text import (
     found_encoding,
 )
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import FileFormat, Schema
-from deniable.schema.sources import Names, Source, rows_of
+from deniable.schema.model import Column, FileFormat, Schema
+from deniable.schema.sources import Names, Source, refuse_bad_names, rows_of
 
 
 class TransactionsSource(Source):
@@ -63,16 +63,12 @@ class TransactionsSource(Source):
                 self._refuse(items.filter(pa.array(~known)), first + baskets[~known], faults)
             present = np.zeros((len(names), len(lines)), dtype=np.int8)
             present[codes[known], baskets[known]] = 1
-            columns = dict(zip(self.types, map(pa.array, present), strict=True))
-            yield (
-                self.where,
-                pa.record_batch(
-                    {
-                        name: pa.DictionaryArray.from_arrays(columns[name], self._values[name])
-                        for name in wanted
-                    }
-                ),
+            arrays = (
+                pa.DictionaryArray.from_arrays(pa.array(column), values)
+                for column, values in zip(present, self._values.values(), strict=True)
             )
+            batch = pa.record_batch(dict(zip(self.types, arrays, strict=True)))
+            yield self.where, batch.select(wanted)
             first += len(lines)
 
     def _refuse(self, items: pa.Array, lines: Positions, faults: ValidationErrors) -> None:
@@ -105,13 +101,18 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
     return FileFormat(kind="transactions", delimiter=mark, encoding=encoding)
 
 
-def items_in(path: Path, form: FileFormat) -> tuple[int, list[str]]:
-    """Return the number of baskets in the file of a `form` at `path`, and all items, sorted."""
-    number, found = 0, set[str]()
-    for lines in _lines_of(path, form, rows_of(1)):
+def open_transactions(
+    path: Path | str, delimiter: str | None, encoding: str | None
+) -> TransactionsSource:
+    """Open the file of baskets at `path` with all items in it; see `format_of`."""
+    form, found = format_of(Path(path), delimiter, encoding), set[str]()
+    for lines in _lines_of(Path(path), form, rows_of(1)):
         found.update(_items_of(lines, form)[1].unique().to_pylist())
-        number += len(lines)
-    return number, sorted(found)
+    refuse_bad_names(str(path), sorted(found))
+    if not found:
+        raise DataError(f"{path}: no basket has an item; give a file with one basket per line")
+    columns = [Column(name=name, kind="left_out") for name in sorted(found)]
+    return TransactionsSource(Path(path), Schema(file=form, columns=columns))
 
 
 def _lines_of(path: Path, form: FileFormat, most: int) -> Iterator[list[bytes]]:

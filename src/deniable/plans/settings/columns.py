@@ -39,7 +39,7 @@ class ColumnsSettings(ChannelOptions):
     kind: Literal["columns"]
     mechanism: str = "best"
     mechanisms: dict[str, str] = Field(default_factory=dict)
-    split: Literal["even", "size", "optimal"] = "even"
+    split: Literal["even", "size", "optimal", "each"] = "even"
     responses: Literal["any", "categories"] = "any"
     tables: Joint = Field(default_factory=list)
     choose_from: Literal["no data", "records"] = "no data"

@@ -1,0 +1,117 @@
+"""Item sets and association rules of baskets, and of columns of two categories."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Codes
+from deniable.channels import Channel, ProductChannel, Target
+from deniable.errors import DeniableError
+from deniable.estimation import CONFIDENCE
+from deniable.pram import Transactions, frequent_item_sets, item_set_supports, rule_confidences
+from deniable.responses import Responses
+
+AT_ONCE = 32
+"""Columns that are held in memory before they become bits."""
+MAX_BITS = 1 << 31
+"""Values of all items and records in memory, of one bit each: 256 MB."""
+Rules = Sequence[tuple[Sequence[str], Sequence[str]]]
+
+
+class ItemSetEstimates:
+    """Estimates of item sets from `responses` ([pram], section 4).
+
+    Items are columns of two categories, each with a channel of its own. The second category is
+    "present". Each method returns the table of a function of `deniable.pram`, with its parameters
+    and errors. Raises `DeniableError` if a column is not an item, or items have over 2^31 values.
+    """
+
+    responses: Responses
+
+    def item_sets(
+        self,
+        minimum_support: float,
+        *,
+        largest: int = 3,
+        error_rate: float = 0.05,
+        target: Target = "population",
+    ) -> pd.DataFrame:
+        """Search for frequent item sets; see `deniable.pram.frequent_item_sets`.
+
+        The parameters are `minimum_support`, `largest`, `error_rate` and `target`.
+        ``attrs["left_out"]`` has the columns that are not items, with the reasons.
+        """
+        channels, left_out = self._items()
+        known = self._transactions(tuple(channels))
+        how = {"largest": largest, "error_rate": error_rate}
+        found = frequent_item_sets(known, minimum_support, **how, target=target)
+        note = "no set is wrongly called frequent, and no frequent set is missing"
+        note = f"With confidence {1 - error_rate:.9g}, {note}."
+        found.attrs = {"left_out": left_out, "notes": [note]}
+        return found
+
+    def supports(
+        self, item_sets: Sequence[Sequence[str]], *, confidence: float = CONFIDENCE
+    ) -> pd.DataFrame:
+        """Estimate supports of `item_sets` with intervals of a `confidence`.
+
+        See `deniable.pram.item_set_supports`.
+        """
+        known = self._transactions([name for names in item_sets for name in names])
+        return _noted(item_set_supports(known, item_sets, confidence=confidence), confidence)
+
+    def rules(
+        self, rules: Rules, *, confidence: float = CONFIDENCE, target: Target = "population"
+    ) -> pd.DataFrame:
+        """Estimate the confidence of association `rules`, with intervals of a `confidence`.
+
+        See `deniable.pram.rule_confidences`, also for the `target`.
+        """
+        known = self._transactions([name for rule in rules for side in rule for name in side])
+        found = rule_confidences(known, rules, confidence=confidence, target=target)
+        return _noted(found, confidence)
+
+    def _items(self) -> tuple[dict[str, Channel], dict[str, str]]:
+        """Return the channel of each item, and the columns that are not items, with reasons."""
+        channels, left_out = dict[str, Channel](), dict[str, str]()
+        for table in self.responses.clusters():
+            (side,) = table.sides
+            own = side.channel.simple_factors
+            single = side.cells.names == side.reports.names and len(own) == len(table.cells)
+            for place, attribute in enumerate(side.cells):
+                if attribute.size != 2:
+                    left_out[attribute.name] = f"it has {attribute.size} categories, not two"
+                elif not single or own[place].reports != 2:
+                    left_out[attribute.name] = "it has no channel of its own over two categories"
+                else:
+                    channels[attribute.name] = own[place]
+        return channels, left_out
+
+    def _transactions(self, names: Sequence[str]) -> Transactions:
+        """Return the columns `names`, each once, as items."""
+        names, (channels, left_out) = list(dict.fromkeys(names)), self._items()
+        for name in names or left_out:
+            if name not in channels:
+                reason = left_out.get(name, "there is no such column")
+                raise DeniableError(f"{name!r} is not an item: {reason}; name other columns")
+        if (bits := len(names) * self.responses.records) > MAX_BITS:
+            raise DeniableError(
+                f"{len(names)} items of {self.responses.records:,} records are {bits:,} bits, "
+                f"over {MAX_BITS:,}; estimate supports of fewer items"
+            )
+        channel = ProductChannel(tuple(channels[name] for name in names))
+        return Transactions(channel, _columns(self.responses, names), names)
+
+
+def _columns(responses: Responses, names: Sequence[str]) -> Iterator[Codes]:
+    for start in range(0, len(names), AT_ONCE):
+        some = names[start : start + AT_ONCE]
+        batches = [batch.codes for batch in responses.batches(some)]
+        for name in some:
+            yield np.concatenate([codes.pop(name) for codes in batches])
+
+
+def _noted(found: pd.DataFrame, confidence: float) -> pd.DataFrame:
+    found.attrs["notes"] = [f"Intervals are of {confidence:.9g} confidence, each on its own."]
+    return found
