@@ -19,7 +19,7 @@ from deniable.schema.texts import listed, unfit
 from deniable.schema.types import is_text
 
 PORTION = 262_144  # records
-MAX_VALUES = 1 << 24  # of a batch of a wide file
+MAX_VALUES = 1 << 22  # of a batch of a wide file
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 
 
