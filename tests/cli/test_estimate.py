@@ -9,13 +9,17 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.analysis.public_folders import survey_plan, survey_truth, write_public
+from tests.analysis.test_many_tables import PLANS
 from tests.plans.masked_plans import plan_by, schema_of_sizes, table_of_sizes
+from tests.plans.test_collected import frame_of
+from tests.rrba.collected_records import some_records
 
 import deniable
 from deniable.analysis import Released
 from deniable.cli import main
 from deniable.files import sha256, write_text
 from deniable.plans import Plan, StrataPlan, write_plan
+from deniable.release import protect_test
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +145,7 @@ def test_one_refused_question_leaves_the_other_answers(
 @pytest.mark.parametrize(
     "asked",
     [
-        *(
-            ["--test", "independence"],
-            ["--synthetic", "5"],
-        ),
+        *(["--rule", "sex"], ["--synthetic", "5"]),
         *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),
     ],
 )
@@ -212,3 +213,56 @@ def test_masked_numbers_are_answered_by_default(
     assert "margins" not in text
     assert main(["estimate", public, "--margins"]) == 2
     assert "no categories" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["independent columns", "clusters", "strata", "single tables"])
+def test_analyses_of_many_tables_of_every_kind(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, records = PLANS[name](), frame_of(some_records(1500))
+    protect_test(records, plan, tmp_path, 1, to="test")
+    public = str(tmp_path / "test")
+    asked = ["--consistent", "--two-step", "--table", "a,b", "--table", "a,c"]
+    assert main(["estimate", public, *asked, "--test", "mcindep", "--format", "json"]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    released, tables = Released(public), [("a", "b"), ("a", "c")]
+    consistent = released.consistent(tables)
+    expected = {
+        "MCIndep": released.mcindep(tables),
+        "consistent tables": consistent.tables,
+        "disagreement of tables": consistent.disagreement,
+        "two-step tables": released.two_step(tables),
+    }
+    assert {*answers} == {*expected, "table of a x b", "table of a x c"}
+    for title, table in expected.items():
+        pd.testing.assert_frame_equal(
+            pd.DataFrame(answers[title]["rows"]), table, check_dtype=False
+        )
+    found = expected["MCIndep"]
+    above = ~found["too_small"] & (found["statistic"] > found["threshold"])
+    assert found["rejected"].tolist() == above.tolist()
+    assert found["rejected"][0] == (name == "clusters")  # elsewhere the rule of five accepts
+    assert main(["estimate", public, "--test", "independence", "--format", "csv"]) == 0
+    tests = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert set(tests["answer"]) == {"independence of all tables"}
+    assert len(tests) == len(released.independence_of_pairs())
+
+
+@pytest.mark.parametrize("asked", [["--consistent"], ["--test", "mcindep"], ["--itemsets"]])
+def test_the_reason_is_the_message_where_a_kind_has_no_tables(
+    tmp_path: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_by("histograms", bins=4)
+    protect_test(table_of_sizes(60), plan, tmp_path, 1, to="test")
+    assert main(["estimate", str(tmp_path / "test"), *asked]) == 2
+    error = capsys.readouterr().err
+    assert "masked numbers have no categories" in error or "no columns that are random" in error
+
+
+@pytest.mark.parametrize("asked", [["--itemsets"], ["--rule", "a => b"], ["--test", "mcindep"]])
+def test_weights_are_refused_where_they_are_not_used(
+    public: str, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["estimate", public, *asked, "--weight", "w"])
+    assert "argument --weight: " in capsys.readouterr().err

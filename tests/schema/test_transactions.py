@@ -116,6 +116,6 @@ def test_a_draft_lists_the_items_and_warns_that_it_does(
     assert "Transactions, delimiter ' ' (detected)" in about
     assert schema.drafted == ("1", "10", "2")
     assert read(file, schema) == [[0, 1, 1], [0, 0, 0], [0, 1, 0], [1, 0, 0]]
+    (tmp_path / "empty").write_text("\n\n")
     with pytest.raises(DataError, match="no basket has an item"):
-        (tmp_path / "empty").write_text("\n\n")
         drafted(tmp_path / "empty", transactions=True)

@@ -12,7 +12,6 @@ from deniable.analysis.many_tables import ChosenTables, listed
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
-    MONTE_CARLO_TABLES,
     LogLinearModel,
     RandomizedRelease,
     TableToTest,
@@ -114,11 +113,9 @@ def tested_tables(
 def tested_by_mcindep(chosen: ChosenTables, responses: Responses, seed: int) -> pd.DataFrame:
     """Test each of `chosen` tables by the algorithm of MCIndep, with the noise of its channel.
 
-    [rrba], 7.3; see `deniable.contingency.monte_carlo_test`, which accepts the null if a count of
-    the two-step estimate is below 5 (``too_small``). It compares with 999 tables, drawn by the
-    `seed`. There is one row per table: ``columns``, ``records``, ``statistic``, ``threshold``,
-    ``too_small``, ``rejected`` (at the level .05), ``target``. ``attrs["left_out"]`` has the tables
-    left out, with the reasons. The `responses` have the randomized values.
+    [rrba], 7.3; `deniable.contingency.monte_carlo_test` has the columns, with the rule of five as
+    published. The level is .05. ``attrs["left_out"]`` has the tables left out, with the reasons.
+    The `responses` have the randomized values, and `seed` draws the sampled tables.
     """
     rows, left_out = list[dict[str, Any]](), dict(chosen.left_out)
     for table in chosen.tables:
@@ -126,17 +123,11 @@ def tested_by_mcindep(chosen: ChosenTables, responses: Responses, seed: int) -> 
             _refuse_untestable(table, "")
             (counted,) = responses.count([table.reports])
             release = RandomizedRelease(table.channel)
-            found = monte_carlo_test(
-                release.estimated(counted.tally),
-                counted.records,
-                release,
-                LogLinearModel.independence(table.cells.shape),
-                np.random.default_rng(seed),
-                tables=MONTE_CARLO_TABLES,
-            )
-            own = {name: values[0] for name, values in asdict(found).items()}
+            noisy, null = release.estimated(counted.tally), table.cells.shape
+            model, generator = LogLinearModel.independence(null), np.random.default_rng(seed)
+            found = asdict(monte_carlo_test(noisy, counted.records, release, model, generator))
             about = {"columns": table.label, "records": counted.records}
-            rows.append(about | own | {"target": "population"})
+            rows.append(about | {name: values[0] for name, values in found.items()})
         except DeniableError as error:
             left_out[table.label] = str(error)
     if not rows:

@@ -1,14 +1,15 @@
 """Item sets and association rules of baskets, and of columns of two categories."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.many_tables import listed
 from deniable.arrays import Codes
 from deniable.channels import Channel, ProductChannel, Target
 from deniable.errors import DeniableError
-from deniable.estimation import CONFIDENCE
 from deniable.pram import Transactions, frequent_item_sets, item_set_supports, rule_confidences
 from deniable.responses import Responses
 
@@ -20,57 +21,43 @@ Rules = Sequence[tuple[Sequence[str], Sequence[str]]]
 
 
 class ItemSetEstimates:
-    """Estimates of item sets from `responses` ([pram], section 4).
+    """Estimates of item sets from `responses` by the functions of `deniable.pram` ([pram], 4).
 
     Items are columns of two categories, each with a channel of its own. The second category is
-    "present". Each method returns the table of a function of `deniable.pram`, with its parameters
-    and errors. Raises `DeniableError` if a column is not an item, or items have over 2^31 values.
+    "present". Raises `DeniableError` if a column is not an item, or items have over 2^31 values.
     """
 
     responses: Responses
 
     def item_sets(
-        self,
-        minimum_support: float,
-        *,
-        largest: int = 3,
-        error_rate: float = 0.05,
-        target: Target = "population",
+        self, minimum_support: float, *, target: Target = "population", **options: Any
     ) -> pd.DataFrame:
         """Search for frequent item sets; see `deniable.pram.frequent_item_sets`.
 
-        The parameters are `minimum_support`, `largest`, `error_rate` and `target`.
+        The parameters `minimum_support`, `target` and `**options` are as there.
         ``attrs["left_out"]`` has the columns that are not items, with the reasons.
         """
         channels, left_out = self._items()
         known = self._transactions(tuple(channels))
-        how = {"largest": largest, "error_rate": error_rate}
-        found = frequent_item_sets(known, minimum_support, **how, target=target)
-        note = "no set is wrongly called frequent, and no frequent set is missing"
-        note = f"With confidence {1 - error_rate:.9g}, {note}."
-        found.attrs = {"left_out": left_out, "notes": [note]}
+        found = frequent_item_sets(known, minimum_support, target=target, **options)
+        found.attrs["left_out"] = left_out
         return found
 
-    def supports(
-        self, item_sets: Sequence[Sequence[str]], *, confidence: float = CONFIDENCE
-    ) -> pd.DataFrame:
-        """Estimate supports of `item_sets` with intervals of a `confidence`.
+    def supports(self, item_sets: Sequence[Sequence[str]], **options: Any) -> pd.DataFrame:
+        """Estimate supports of `item_sets`; see `deniable.pram.item_set_supports`.
 
-        See `deniable.pram.item_set_supports`.
+        It has the ``confidence`` as one of the `**options`.
         """
         known = self._transactions([name for names in item_sets for name in names])
-        return _noted(item_set_supports(known, item_sets, confidence=confidence), confidence)
+        return item_set_supports(known, item_sets, **options)
 
-    def rules(
-        self, rules: Rules, *, confidence: float = CONFIDENCE, target: Target = "population"
-    ) -> pd.DataFrame:
-        """Estimate the confidence of association `rules`, with intervals of a `confidence`.
+    def rules(self, rules: Rules, **options: Any) -> pd.DataFrame:
+        """Estimate association `rules`; see `deniable.pram.rule_confidences`.
 
-        See `deniable.pram.rule_confidences`, also for the `target`.
+        It has ``confidence`` and ``target`` as `**options`.
         """
         known = self._transactions([name for rule in rules for side in rule for name in side])
-        found = rule_confidences(known, rules, confidence=confidence, target=target)
-        return _noted(found, confidence)
+        return rule_confidences(known, rules, **options)
 
     def _items(self) -> tuple[dict[str, Channel], dict[str, str]]:
         """Return the channel of each item, and the columns that are not items, with reasons."""
@@ -91,7 +78,9 @@ class ItemSetEstimates:
     def _transactions(self, names: Sequence[str]) -> Transactions:
         """Return the columns `names`, each once, as items."""
         names, (channels, left_out) = list(dict.fromkeys(names)), self._items()
-        for name in names or left_out:
+        if not names:
+            raise DeniableError(f"the release has no items: {listed(left_out)}")
+        for name in names:
             if name not in channels:
                 reason = left_out.get(name, "there is no such column")
                 raise DeniableError(f"{name!r} is not an item: {reason}; name other columns")
@@ -110,8 +99,3 @@ def _columns(responses: Responses, names: Sequence[str]) -> Iterator[Codes]:
         batches = [batch.codes for batch in responses.batches(some)]
         for name in some:
             yield np.concatenate([codes.pop(name) for codes in batches])
-
-
-def _noted(found: pd.DataFrame, confidence: float) -> pd.DataFrame:
-    found.attrs["notes"] = [f"Intervals are of {confidence:.9g} confidence, each on its own."]
-    return found

@@ -27,9 +27,8 @@ def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
     """Return notes, in sentences, that readers of an `answer` need."""
-    notes = list(answer.attrs.get("notes", ()))
     left_out = answer.attrs.get("left_out", {})
-    notes += [f"Left out: {name} ({reason})." for name, reason in left_out.items()]
+    notes = [f"Left out: {name} ({reason})." for name, reason in left_out.items()]
     if "ci_low" in answer and "target" in answer and len(answer):
         confidence = answer["confidence"].iloc[0]
         of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())

@@ -312,10 +312,9 @@ class Released(ItemSetEstimates):
         return tested_tables(chosen, self.responses, weight, seed)
 
     def mcindep(self, tables: Tables | None = None, *, seed: int = 0) -> pd.DataFrame:
-        """Return the test of independence by Monte Carlo ([rrba], 7.3) for each of many tables.
+        """Return MCIndep tests; see `deniable.analysis.independence.tested_by_mcindep`.
 
-        See `deniable.analysis.independence.tested_by_mcindep`; `tables` and `seed` are as in
-        `independence_of_pairs`.
+        The parameters `tables` and `seed` are as in `independence_of_pairs`.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
         return tested_by_mcindep(chosen, self.responses, seed)

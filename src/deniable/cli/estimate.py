@@ -66,10 +66,9 @@ def _has_question(options: argparse.Namespace) -> bool:
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
-    if options.weight and (options.itemsets or options.support or options.rule):
-        error("argument --weight: item sets have no weights; leave it out")
-    if options.weight and options.test == "mcindep":
-        error("argument --weight: MCIndep has no weights; use --test independence")
+    unweighted = options.itemsets or options.support or options.rule or options.test == "mcindep"
+    if options.weight and unweighted:
+        error("argument --weight: MCIndep, item sets and rules have no weights; leave it out")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
@@ -144,17 +143,18 @@ def _analyses(
         yield "disagreement of tables", lambda: found().disagreement
     if options.two_step:
         yield "two-step tables", partial(released.two_step, tables, **by_weight)
-    both = options.target == "both"
+    both, level = options.target == "both", {"confidence": options.confidence}
+    within = f" ({options.confidence:.9g} confidence)"
     for target in ("population", "file") if both else (options.target or "population",):
         if options.itemsets:
-            search = partial(released.item_sets, options.min_support, target=target)
-            search.keywords.update(largest=options.largest, error_rate=options.error_rate)
-            yield f"item sets for the {target}", search
+            search = {"largest": options.largest, "error_rate": options.error_rate}
+            found_by = partial(released.item_sets, options.min_support, target=target, **search)
+            yield f"item sets of the {target} (error rate {options.error_rate:.9g})", found_by
         if options.rule:
-            rules = partial(released.rules, options.rule, confidence=options.confidence)
-            yield f"rules for the {target}", partial(rules, target=target)
+            rules = partial(released.rules, options.rule, target=target, **level)
+            yield f"rules of the {target}{within}", rules
     if options.support:
-        yield "supports", partial(released.supports, options.support, confidence=options.confidence)
+        yield f"supports{within}", partial(released.supports, options.support, **level)
 
 
 def _has_tables(released: Released) -> bool:
