@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -61,15 +62,15 @@ def test_the_released_distribution_and_epsilon_are_those_of_an_enumeration() -> 
     assert math.log(largest) == pytest.approx(3 * 0.7, abs=1e-12)
     assert 3 * 0.7 - 1e-12 <= plan.epsilon <= plan.target
     # A file of two baskets: the distribution of both released rows, over all 64 results.
-    true = ((1, 1, 0), (0, 0, 1))
-    table = pd.DataFrame(true, columns=list(ITEMS)).replace({0: "absent", 1: "present"})
+    two = ((1, 1, 0), (0, 0, 1))
+    table = pd.DataFrame(two, columns=list(ITEMS)).replace({0: "absent", 1: "present"})
     counts, draws = Counter[tuple[tuple[int, ...], ...]](), 6000
     many = pd.concat([table] * draws, ignore_index=True)
     found = (randomize(many, plan, np.random.default_rng(1)) == "present").astype(int).to_numpy()
     for pair in found.reshape(draws, 2, 3):
         counts[tuple(map(tuple, pair.tolist()))] += 1
     results = list(itertools.product(every, repeat=2))
-    expected = [float(math.prod(map(probability, true, each))) for each in results]
+    expected = [float(math.prod(map(probability, two, each))) for each in results]
     assert sum(expected) == pytest.approx(1, abs=1e-12)
     observed = [counts[each] for each in results]
     assert stats.chisquare(observed, np.array(expected) * draws).pvalue > FALSE_ALARMS
@@ -77,7 +78,7 @@ def test_the_released_distribution_and_epsilon_are_those_of_an_enumeration() -> 
 
 @pytest.mark.parametrize("split", ["even", "each"])
 def test_the_epsilon_of_a_basket_is_verified_from_the_plan_alone(
-    tmp_path: Path, split: str
+    tmp_path: Path, split: Literal["even", "each"]
 ) -> None:
     plan = make_plan(SCHEMA, 1.5, split=split)
     assert plan.epsilon == pytest.approx(4.5 if split == "each" else 1.5, abs=1e-12)

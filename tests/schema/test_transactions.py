@@ -24,7 +24,9 @@ def schema_of(items: Any = ITEMS, **form: str) -> Schema:
 
 def read(path: Path, schema: Schema, rows: int = 1 << 18) -> list[list[int]]:
     batches = [batch.codes for batch in RecordsFile.open(path, schema).portions(rows)]
-    return np.concatenate([np.stack([*each.values()], axis=1) for each in batches]).tolist()
+    parts = [np.stack([*each.values()], axis=1) for each in batches]
+    found: list[list[int]] = np.concatenate(parts).tolist()
+    return found
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

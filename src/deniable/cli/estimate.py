@@ -59,9 +59,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _has_question(options: argparse.Namespace) -> bool:
-    names = ("margins", "numbers", "pairs", "table", "query", "test", "consistent", "two_step")
-    names += ("itemsets", "support", "rule")
-    return any(getattr(options, name) for name in names)
+    names = ["margins", "numbers", "pairs", "table", "query", "test", "consistent", "two_step"]
+    return any(getattr(options, name) for name in [*names, "itemsets", "support", "rule"])
 
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:

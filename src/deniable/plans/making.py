@@ -110,7 +110,9 @@ def make_plan(
             )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
     shares = allocate_to_blocks(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
-    target = rounded_up(sum(map(Fraction, shares))) if split == "each" else float(epsilon)
+    target = (
+        rounded_up(sum(map(Fraction, shares), Fraction())) if split == "each" else float(epsilon)
+    )
     choices = [
         choose(block, share, kind, designs=origin != "no data", must=must)
         for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
