@@ -222,6 +222,7 @@ class Utf8Stream(io.RawIOBase):
         super().close()
 
     def read(self, size: int = -1) -> bytes:
+        """Return at most `size` bytes of a block, by default all; none at the end."""
         while not self._ready:
             raw = self._file.read(BLOCK_BYTES)
             try:

@@ -202,7 +202,7 @@ def rows_of(columns: int, rows: int = PORTION) -> int:
 
 
 def refuse_bad_names(where: str, names: Sequence[str]) -> None:
-    """Raise `DataError` for names of columns that occur twice or cannot be used."""
+    """Raise `DataError` for `names` of columns in `where` that occur twice or cannot be used."""
     lines = []
     for position, (name, times) in enumerate(Counter(names).items(), 1):
         if times > 1:

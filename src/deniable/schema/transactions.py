@@ -104,7 +104,7 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
 def open_transactions(
     path: Path | str, delimiter: str | None, encoding: str | None
 ) -> TransactionsSource:
-    """Open the file of baskets at `path` with all items in it; see `format_of`."""
+    """Open a file at `path` with all items in it; for `delimiter`, `encoding` see `format_of`."""
     form, found = format_of(Path(path), delimiter, encoding), set[str]()
     for lines in _lines_of(Path(path), form, rows_of(1)):
         found.update(_items_of(lines, form)[1].unique().to_pylist())
