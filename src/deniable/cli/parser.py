@@ -199,6 +199,10 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
     add("--epsilon", type=float, metavar="E", help="of the whole record")
+    text = "instead: the largest factor by which a value may change a probability"
+    add("--beta", type=float, metavar="B", help=text)
+    text = "instead: no prior probability below RHO_1 rises above RHO_2, nor the reverse"
+    add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     add("--out", type=_path, metavar="PLAN.json")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
     text = "of epsilon: even (default), by numbers of categories, or best for the stated tables"

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import Channel, channel_from_json, channel_to_json
+from deniable.channels import (
+    Channel,
+    channel_from_json,
+    channel_to_json,
+    product_of_ratios,
+    rounded_up,
+)
 from deniable.errors import DeniableError
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
@@ -39,7 +45,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     Parameters
     ----------
-    schema, target, chosen_from, accept, order, part, made_by
+    schema, target, chosen_from, accept, order, part, requirement, made_by
         As in `deniable.plans.Plan`.
     protocol : Protocol or StratifiedProtocol
         Channels of the schema's randomized columns, alone or in clusters.
@@ -62,7 +68,21 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         if len(self.why) != len(self.blocks):
             raise DeniableError("a plan gives a reason for the channel of each cluster")
         self.refuse_above_target()
+        self._refuse_unmet()
         super().__post_init__()
+
+    def _refuse_unmet(self) -> None:
+        """Raise `DeniableError` if the channels do not meet the requirement."""
+        required = self.requirement
+        for protocol in () if required is None else self.protocols.values():
+            assert required is not None
+            own = [channel.exact_parity for channel in protocol.channels]
+            for parity in own if required.of == "column" else [product_of_ratios(own)]:
+                if not required.allows(parity):
+                    raise DeniableError(
+                        f"the plan does not meet {required.label}: its parity is "
+                        f"{rounded_up(parity):.6g}, above {float(required.parity):.6g}"
+                    )
 
     @property
     @abstractmethod
@@ -157,7 +177,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     def audit(self) -> pd.DataFrame:
         by_attribute = self.epsilon_by_changed_attribute()
-        return audit_protocols(self.protocols, self.target, self.epsilon, by_attribute)
+        target, required = self.target, self.requirement
+        return audit_protocols(self.protocols, target, self.epsilon, by_attribute, required)
 
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:

@@ -19,13 +19,14 @@ from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order
 from deniable.plans.risks import BY_CURATOR, Origin
+from deniable.privacy import Requirement
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 
 def make_plan(
     schema: Schema,
-    epsilon: float,
+    epsilon: "float | Requirement",
     *,
     split: Split = "even",
     clusters: Sequence[Sequence[str]] = (),
@@ -44,8 +45,9 @@ def make_plan(
     Parameters
     ----------
     schema : Schema
-    epsilon : float, above 0
-        Of a whole record. The exact epsilons of the blocks add up to at most this.
+    epsilon : float, above 0, or Requirement
+        Of a whole record. The exact epsilons of the blocks add up to at most this. A requirement of
+        the record, beta or breach, is met by its `epsilon`.
     split : "even", "size" or "optimal"
         The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
         number of categories, or by the least expected error of `tables`. With "optimal", columns
@@ -81,6 +83,8 @@ def make_plan(
     DeniableError
         If the plan is impossible, or a risk is not accepted.
     """
+    required = epsilon if isinstance(epsilon, Requirement) else None
+    epsilon = epsilon if required is None else required.epsilon
     refuse_bad_budget(epsilon)
     refuse_unknown("responses", responses, ("any", "categories"))
     if prior and data is not None:
@@ -120,6 +124,7 @@ def make_plan(
         chosen_from=origin,
         accept=tuple(dict.fromkeys(accept)),
         order=order,
+        requirement=required,
         invariant=all(each.kind == INVARIANT for each in choices if each.channel.size > 1),
     )
 
