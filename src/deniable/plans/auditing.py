@@ -102,8 +102,8 @@ def audit_protocols(
     The requested epsilon of a record is `target`, the stated one `record`. `by_attribute` has the
     stated epsilon of a change of one column alone, also of one that is released unchanged. There is
     one row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a change of
-    one column), "record" or "record, target" (the requested epsilon). A requirement, `required`, has
-    rows with its name, and is compared with the ratios in fractions.
+    one column), "record" or "record, target" (the requested epsilon). A requirement, `required`,
+    has rows with its name, and is compared with the ratios in fractions.
     """
     rows: list[dict[str, object]] = []
     worst: dict[str | None, Ratios] = {}

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -17,7 +17,7 @@ from deniable.channels import (
     product_of_ratios,
     rounded_up,
 )
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch, answering_batches
@@ -51,6 +51,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         Channels of the schema's randomized columns, alone or in clusters.
     why : tuple of str
         The reason for the channel of each cluster.
+    weight : str, optional
+        The released column of weights for which invariant channels keep the weighted frequencies
+        ([pram], (2.7)); by default records count as one each.
 
     Raises
     ------
@@ -61,12 +64,18 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     protocol: OfProtocol
     why: tuple[str, ...]
+    weight: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.protocol.domain != self.schema.domain():
             raise DeniableError("the plan's channels are for other columns than its schema has")
         if len(self.why) != len(self.blocks):
             raise DeniableError("a plan gives a reason for the channel of each cluster")
+        if self.weight is not None and self.weight not in self.passed:
+            raise DeniableError(
+                f"matrices are invariant for the weights {shown(self.weight)}, which estimates "
+                "need: release this column of weights (accept weights_released)"
+            )
         self.refuse_above_target()
         self._refuse_unmet()
         super().__post_init__()
@@ -105,7 +114,15 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     def risks(self) -> dict[str, str]:
-        return super().risks | ({"chosen_by_data": INVARIANT_RISK} if self.invariant else {})
+        risk = INVARIANT_RISK
+        if self.weight is not None:
+            risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
+        return super().risks | ({"chosen_by_data": risk} if self.invariant else {})
+
+    def _kept(self) -> dict[str, Any]:
+        """Return the fields of the document on invariance."""
+        own = {} if self.weight is None else {"weight": self.weight}
+        return {"invariant": self.invariant, **own}
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()

@@ -195,14 +195,18 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Bloc
     return tuple(replace(block, prior=count / records) for block, count in pairs)
 
 
+def weights_in(schema: Schema) -> list[str]:
+    """Return the names of the columns of weights of a `schema`."""
+    return [column.name for column in schema.columns if column.kind == "weight"]
+
+
 def refuse_weights(schema: Schema, mechanism: str) -> None:
     """Raise `DeniableError` if the `schema` has a weight, which a `mechanism` does not use."""
-    weights = [column.name for column in schema.columns if column.kind == "weight"]
-    if weights:
+    if weights := weights_in(schema):
         raise DeniableError(
             f"{mechanism}: column {shown(weights[0])} is a weight, but matrices from the original "
             "records use unweighted frequencies only. Declare the column as left_out or choose "
-            "another mechanism"
+            "another mechanism, or name it as the weight of a matrix of kind two_step or designed"
         )
 
 

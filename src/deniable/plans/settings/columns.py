@@ -134,10 +134,11 @@ class ColumnsSettings(ChannelOptions):
 
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
             protocol, why = self._randomized_response(given, clusters)
-            invariant = False
+            invariant, weight = False, None
         else:
             protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
             why, invariant = self.matrix.why, self.matrix.is_invariant
+            weight = self.matrix.kept_weight
             origin = origin if self.matrix.origin == "no data" else self.matrix.origin
         return ColumnsPlan(
             given.schema,
@@ -147,6 +148,7 @@ class ColumnsSettings(ChannelOptions):
             invariant,
             chosen_from=origin,
             accept=given.accept,
+            weight=weight,
         )
 
     def _randomized_response(

@@ -34,6 +34,11 @@ class _Matrix(Strict):
         return f"{self.kind}: as requested"
 
     @property
+    def kept_weight(self) -> str | None:
+        """The column of weights for which matrices are invariant ([pram], (2.7))."""
+        return getattr(self, "weight", None) if self.is_invariant else None
+
+    @property
     def origin(self) -> "Origin":
         """The information by which matrices are chosen."""
         return "the data, by a curator" if self.from_records else "no data"
@@ -85,6 +90,7 @@ class TwoStepMatrix(_OfEpsilon):
     from_records: ClassVar[bool] = True
 
     kind: Literal["two_step"]
+    weight: Annotated[str, Field(min_length=1)] | None = None
     retention: Probability | None = None
 
     @property
@@ -104,6 +110,7 @@ class DesignedMatrix(_OfEpsilon):
     kind: Literal["designed"]
     retention: Probability | None = None
     invariant: bool = True
+    weight: Annotated[str, Field(min_length=1)] | None = None
     loss: Literal["changed", "trace", "worst_cell"] = "changed"
 
     @property

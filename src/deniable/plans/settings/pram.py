@@ -1,21 +1,22 @@
 """Channels of PRAM: matrices by block and stratum, from public numbers or from records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.blocks import count_cells, group_columns
 from deniable.plans.interface import Part, answering_batches
-from deniable.plans.making import refuse_weights
+from deniable.plans.making import refuse_weights, weights_in
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import randomized_domain, strata_of
 from deniable.pram import Stratum
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
+from deniable.schema import RecordBatch, Schema, weights_of
 
 if TYPE_CHECKING:
     from deniable.plans.settings.matrices import PramMatrix
@@ -41,9 +42,11 @@ def pram_protocols(
     randomized = randomized_domain(domain, strata)
     names = group_columns(joint, randomized)
     blocks = [randomized.project(block) for block in names]
-    counts = None
+    counts: list[Floats] | None = None
     if matrix.from_records:
-        refuse_weights(given.schema, f"matrices of kind {matrix.kind}")
+        weight = getattr(matrix, "weight", None)
+        if weight is None:
+            refuse_weights(given.schema, f"matrices of kind {matrix.kind}")
         if given.data is None:
             raise DeniableError(
                 f"matrices of kind {matrix.kind} are made from the original records, which are "
@@ -51,7 +54,12 @@ def pram_protocols(
             )
         batches = (batch for batch, _ in answering_batches(given.data.portions(), part))
         within = [domain.project([*strata, *block]) for block in names]
-        counts = [each.reshape(len(known), -1) for each in count_cells(within, batches)]
+        found = (
+            count_cells(within, batches)
+            if weight is None
+            else weighted_cells(within, batches, given.schema, weight)
+        )
+        counts = [each.reshape(len(known), -1) for each in found]
     protocols = {}
     for number, stratum in enumerate(known):
         if counts is not None and not counts[0][number].sum():
@@ -68,6 +76,33 @@ def pram_protocols(
         )
         protocols[stratum] = Protocol(randomized, names, channels)
     return protocols
+
+
+def weighted_cells(
+    parts: Sequence[Domain], batches: Iterable[RecordBatch], schema: Schema, weight: str
+) -> list[Floats]:
+    """Return the sums of weights of the joint cells of each of the `parts`, in one pass.
+
+    The column `weight` of the `schema` has the weights. Raises `DeniableError` if it is not a
+    column of weights, a weight in the `batches` is not a positive number, or there is no record.
+    """
+    refuse_unknown("column of weights", weight, weights_in(schema))
+    sums, records = [np.zeros(part.size) for part in parts], 0
+    for batch in batches:
+        own = weights_of(batch.passed[weight], schema[weight].decimal)
+        bad = np.flatnonzero(~((own > 0) & (own < np.inf)))
+        if bad.size:
+            raise DeniableError(
+                f"column {shown(weight)}: a record has the weight {own[bad[0]]:g}; matrices for "
+                "weighted frequencies need positive weights, so leave these records out"
+            )
+        for total, part in zip(sums, parts, strict=True):
+            cells = part.ravel([batch.codes[name] for name in part.names])
+            total += np.bincount(cells, own, part.size)
+        records += len(batch)
+    if not records:
+        raise DeniableError("the file has no record to make matrices from")
+    return sums
 
 
 def _channel(matrix: "PramMatrix", where: str, block: Domain, shares: Floats) -> Channel:

@@ -63,4 +63,5 @@ class StrataSettings(ChannelOptions):
             why,
             chosen_from=matrix.origin,
             accept=given.accept,
+            weight=matrix.kept_weight,
         )
