@@ -12,7 +12,6 @@ import pandas as pd
 from deniable.channels import Channel, product_of_ratios
 from deniable.privacy import (
     FLOAT_TOLERANCE,
-    Requirement,
     cells_differing_in_one_attribute,
     column_epsilon,
     epsilon_of_ratio,
@@ -23,6 +22,7 @@ from deniable.randomized_response import Protocol
 
 if TYPE_CHECKING:
     from deniable.pram import Stratum
+    from deniable.privacy import Requirement
 
 MAX_CELLS_BY_ENTRY = 2**16
 """Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
@@ -79,8 +79,8 @@ class Ratios:
         """Return the row of a claim; `unit`, `of` and `claimed` as in `audit_row`."""
         return audit_row(unit, of, claimed, self.exact, self.shipped, self.shown_by)
 
-    def required_row(self, unit: str, of: str, required: Requirement) -> dict[str, object]:
-        """Return the row of a requirement, `required`, decided in fractions."""
+    def required_row(self, unit: str, of: str, required: "Requirement") -> dict[str, object]:
+        """Return the row of a requirement, `required`; `unit` and `of` as in `audit_row`."""
         found = self.row(f"{unit}, {required.label}", of, required.epsilon)
         return found | {"holds": required.allows(self.ratio)}
 
@@ -90,7 +90,7 @@ def audit_protocols(
     target: float,
     record: float,
     by_attribute: Mapping[str, float],
-    required: Requirement | None = None,
+    required: "Requirement | None" = None,
 ) -> pd.DataFrame:
     """Audit the stated epsilons of a plan with these `protocols`.
 

@@ -13,7 +13,6 @@ from deniable.errors import DataError, DeniableError, shown
 from deniable.files import write_json
 from deniable.plans.interface import Part, Plan
 from deniable.plans.kinds import plan_class
-from deniable.privacy import Requirement
 from deniable.schema import schema_from_dict
 from deniable.texts import MAX_BYTES, read_given_json, text_of
 
@@ -95,6 +94,8 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
             "made_by": str(given["made_by"]),
         }
         if "requirement" in given:
+            from deniable.privacy import Requirement  # noqa: PLC0415 - few plans have one
+
             fields["requirement"] = Requirement.from_json(given["requirement"])
         plan = kind.from_json(given[kind.kind], fields)
         stated = plan_to_json(plan)

@@ -96,9 +96,9 @@ def weighted_cells(
                 f"column {shown(weight)}: a record has the weight {own[bad[0]]:g}; matrices for "
                 "weighted frequencies need positive weights, so leave these records out"
             )
-        for total, part in zip(sums, parts, strict=True):
+        for number, part in enumerate(parts):
             cells = part.ravel([batch.codes[name] for name in part.names])
-            total += np.bincount(cells, own, part.size)
+            sums[number] += np.bincount(cells, own, part.size)
         records += len(batch)
     if not records:
         raise DeniableError("the file has no record to make matrices from")
