@@ -12,7 +12,6 @@ from deniable.channels import disclosed_proportions
 from deniable.errors import DeniableError
 from deniable.estimation import WeightedCounts, weighted_own_proportions
 from deniable.plans import (
-    Plan,
     PlanInputs,
     plan_from_json,
     plan_to_json,
@@ -38,7 +37,7 @@ MATRICES: list[dict[str, Any]] = [
 ]
 
 
-def plan_of(frame: pd.DataFrame, accept: tuple[str, ...] = ACCEPT, **options: Any) -> Plan:
+def plan_of(frame: pd.DataFrame, accept: tuple[str, ...] = ACCEPT, **options: Any) -> Any:
     options = {"kind": "columns", "matrix": MATRICES[0]} | options
     return settings_from(options).plan(
         PlanInputs(SCHEMA, RecordsFile.open(frame, SCHEMA), accept=accept)
@@ -73,8 +72,9 @@ def test_estimates_of_a_tiny_file_agree_with_all_of_its_releases(matrix: dict[st
     np.testing.assert_allclose(second - mean**2, stated, rtol=0, atol=1e-12)
     if not channel.singular:
         np.testing.assert_allclose(own, stated, rtol=0, atol=1e-12)
-    again = plan_from_json(plan_to_json(plan))
-    assert (again.weight, again.audit()["holds"].all()) == ("w", True)
+    again: Any = plan_from_json(plan_to_json(plan))
+    assert again.weight == "w"
+    assert again.audit()["holds"].all()
     assert "weighted by 'w'" in again.risks["chosen_by_data"]
 
 
@@ -95,7 +95,7 @@ def survey(records: int, generator: np.random.Generator) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("target", ["file", "population"])
-def test_intervals_by_the_plans_weights_cover(target: str) -> None:
+def test_intervals_by_the_plans_weights_cover(target: Any) -> None:
     """60 protections with three intervals at 95 %, by fixed seeds.
 
     If intervals cover at their level, fewer than 50 of 60 do so with probability 2e-4 (binomial).

@@ -54,7 +54,7 @@ def test_every_prior_and_set_of_a_tiny_plan_meets_the_requirement(
         options["strata"] = ["sex"]
     if "matrix" in kind:
         options = {"kind": "columns", "matrix": {"kind": "epsilon", **stated}}
-    plan = settings_from(options).plan(PlanInputs(SCHEMA))
+    plan: Any = settings_from(options).plan(PlanInputs(SCHEMA))
     required = plan.requirement
     assert required is not None
     assert required.of == ("column" if "matrix" in kind else "record")

@@ -86,12 +86,11 @@ def weighted_own_proportions(
 ) -> OwnProportions:
     """Return sums of weighted proportions of randomized values through an invariant matrix.
 
-    The `channel` is invariant for the weighted frequencies of the records ([pram], (2.7)), so the
-    proportions are unbiased. For the file their covariance is sum w_i^2 (diag(P_x) - P_x P_x') /
-    (sum w_i)^2, with P_x the row of the original category of record i. The sums of squared weights
-    by original category follow from those by randomized value, through the inverse. Through a
-    singular matrix they are unknown: then the variance is its bound q (1 - q) sum w_i^2 / (sum
-    w_i)^2, with q the proportion by squared weights, and there is none for the population.
+    The `channel` is invariant for the weighted frequencies of the records ([pram], (2.7)). The
+    covariance for the file is sum w_i^2 (diag(P_x) - P_x P_x') / (sum w_i)^2, with P_x the row of
+    the original category of record i. The sums of squares by original category are estimated by the
+    inverse. Through a singular matrix the variance is its bound q (1 - q) sum w_i^2 / (sum w_i)^2,
+    with q the proportion by squared weights, and there is none for the population.
 
     The `counts` are of one sample. `indicators`, zeros and ones of shape (proportions, categories),
     mark the categories to be added.

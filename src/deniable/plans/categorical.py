@@ -82,9 +82,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     def _refuse_unmet(self) -> None:
         """Raise `DeniableError` if the channels do not meet the requirement."""
-        required = self.requirement
-        for protocol in () if required is None else self.protocols.values():
-            assert required is not None
+        if (required := self.requirement) is None:
+            return
+        for protocol in self.protocols.values():
             own = [channel.exact_parity for channel in protocol.channels]
             for parity in own if required.of == "column" else [product_of_ratios(own)]:
                 if not required.allows(parity):

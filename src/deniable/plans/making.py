@@ -84,8 +84,8 @@ def make_plan(
         If the plan is impossible, or a risk is not accepted.
     """
     required = epsilon if isinstance(epsilon, Requirement) else None
-    epsilon = epsilon if required is None else required.epsilon
-    refuse_bad_budget(epsilon)
+    target = epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon
+    refuse_bad_budget(target)
     refuse_unknown("responses", responses, ("any", "categories"))
     if prior and data is not None:
         raise DeniableError("both a prior and the data to choose by; give one of them")
@@ -111,14 +111,14 @@ def make_plan(
                 "chosen_by_data"
             )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
-    shares = allocate_to_blocks(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
+    shares = allocate_to_blocks(blocks, kinds, target, split, [tuple(table) for table in tables])
     choices = [
         choose(block, share, kind, designs=origin != "no data", must=must)
         for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
     ]
     return ColumnsPlan(
         schema=schema,
-        target=float(epsilon),
+        target=float(target),
         protocol=protocol_of(schema, blocks, choices),
         why=tuple(choice.why for choice in choices),
         chosen_from=origin,
@@ -195,14 +195,10 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Bloc
     return tuple(replace(block, prior=count / records) for block, count in pairs)
 
 
-def weights_in(schema: Schema) -> list[str]:
-    """Return the names of the columns of weights of a `schema`."""
-    return [column.name for column in schema.columns if column.kind == "weight"]
-
-
 def refuse_weights(schema: Schema, mechanism: str) -> None:
     """Raise `DeniableError` if the `schema` has a weight, which a `mechanism` does not use."""
-    if weights := weights_in(schema):
+    weights = [column.name for column in schema.columns if column.kind == "weight"]
+    if weights:
         raise DeniableError(
             f"{mechanism}: column {shown(weights[0])} is a weight, but matrices from the original "
             "records use unweighted frequencies only. Declare the column as left_out or choose "

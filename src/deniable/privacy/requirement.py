@@ -28,11 +28,10 @@ def parity_of_breach(rho_1: Number, rho_2: Number) -> Fraction:
 class Requirement:
     """A bound on the parity: `beta`, or no breach from `breach`, that is (rho_1, rho_2).
 
-    With `beta`, above 1, no randomized value changes the probability of any set by more than this
-    factor, for any prior ([pram], Theorem 3.2). With `breach`, no set of prior probability below
-    rho_1 gets a posterior above rho_2, nor the reverse (Theorem 3.1). The requirement is `of` the
-    "record", or of each "column" (or cluster of columns). Raises `DeniableError` unless one of both
-    is given, in its range.
+    For any prior, no randomized value changes the probability of a set by more than the factor
+    `beta`, above 1, or from below rho_1 to above rho_2, or the reverse ([pram], Theorems 3.2, 3.1).
+    It is `of` the "record", or of each "column" or cluster. Raises `DeniableError` unless one of
+    both is given, in its range.
 
     Examples
     --------
@@ -73,10 +72,9 @@ class Requirement:
     def meaning(self) -> str:
         """The requirement as a sentence without its end."""
         of = "the record" if self.of == "record" else "each column or cluster of columns"
-        if self.breach is None:
-            what = f"changes a probability by more than the factor {self.beta:g}"
-        else:
-            what = "raises a prior probability below {:g} above {:g}, or the reverse".format(
+        what = f"changes a probability by more than the factor {self.beta}"
+        if self.breach is not None:
+            what = "raises a prior probability below {} above {}, or the reverse".format(
                 *self.breach
             )
         return f"for any prior no randomized value {what} (of {of})"

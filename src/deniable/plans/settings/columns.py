@@ -138,7 +138,7 @@ class ColumnsSettings(ChannelOptions):
         else:
             protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
             why, invariant = self.matrix.why, self.matrix.is_invariant
-            weight = self.matrix.kept_weight
+            weight = getattr(self.matrix, "weight", None) if invariant else None
             origin = origin if self.matrix.origin == "no data" else self.matrix.origin
         return ColumnsPlan(
             given.schema,

@@ -34,11 +34,6 @@ class _Matrix(Strict):
         return f"{self.kind}: as requested"
 
     @property
-    def kept_weight(self) -> str | None:
-        """The column of weights for which matrices are invariant ([pram], (2.7))."""
-        return getattr(self, "weight", None) if self.is_invariant else None
-
-    @property
     def origin(self) -> "Origin":
         """The information by which matrices are chosen."""
         return "the data, by a curator" if self.from_records else "no data"
@@ -62,13 +57,11 @@ class _OfEpsilon(PrivacyOptions, _Matrix):
 
     @model_validator(mode="after")
     def _one_privacy(self) -> Self:
-        only_option(self.privacy | self.or_else)
+        two_steps = (
+            {"retention": getattr(self, "retention", None)} if self.kind == "two_step" else {}
+        )
+        only_option(self.privacy | two_steps)
         return self
-
-    @property
-    def or_else(self) -> dict[str, object]:
-        """Options that may be given in place of an epsilon, by name."""
-        return {}
 
 
 class EpsilonMatrix(_OfEpsilon):
@@ -92,10 +85,6 @@ class TwoStepMatrix(_OfEpsilon):
     kind: Literal["two_step"]
     weight: Annotated[str, Field(min_length=1)] | None = None
     retention: Probability | None = None
-
-    @property
-    def or_else(self) -> dict[str, object]:
-        return {"retention": self.retention}
 
     @property
     def is_invariant(self) -> bool:

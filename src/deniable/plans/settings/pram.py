@@ -10,13 +10,13 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.blocks import count_cells, group_columns
 from deniable.plans.interface import Part, answering_batches
-from deniable.plans.making import refuse_weights, weights_in
+from deniable.plans.making import refuse_weights
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import randomized_domain, strata_of
 from deniable.pram import Stratum
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
-from deniable.schema import RecordBatch, Schema, weights_of
+from deniable.schema import Column, RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.plans.settings.matrices import PramMatrix
@@ -54,11 +54,12 @@ def pram_protocols(
             )
         batches = (batch for batch, _ in answering_batches(given.data.portions(), part))
         within = [domain.project([*strata, *block]) for block in names]
-        found = (
-            count_cells(within, batches)
-            if weight is None
-            else weighted_cells(within, batches, given.schema, weight)
-        )
+        if weight is None:
+            found = [each.astype(float) for each in count_cells(within, batches)]
+        else:
+            weights = [each.name for each in given.schema.columns if each.kind == "weight"]
+            refuse_unknown("column of weights", weight, weights)
+            found = _weighted_cells(within, batches, given.schema[weight])
         counts = [each.reshape(len(known), -1) for each in found]
     protocols = {}
     for number, stratum in enumerate(known):
@@ -78,30 +79,21 @@ def pram_protocols(
     return protocols
 
 
-def weighted_cells(
-    parts: Sequence[Domain], batches: Iterable[RecordBatch], schema: Schema, weight: str
+def _weighted_cells(
+    parts: Sequence[Domain], batches: Iterable[RecordBatch], column: Column
 ) -> list[Floats]:
-    """Return the sums of weights of the joint cells of each of the `parts`, in one pass.
-
-    The column `weight` of the `schema` has the weights. Raises `DeniableError` if it is not a
-    column of weights, a weight in the `batches` is not a positive number, or there is no record.
-    """
-    refuse_unknown("column of weights", weight, weights_in(schema))
-    sums, records = [np.zeros(part.size) for part in parts], 0
+    """Return the sums of the weights in a `column`, over the joint cells of each of the `parts`."""
+    sums = [np.zeros(part.size) for part in parts]
     for batch in batches:
-        own = weights_of(batch.passed[weight], schema[weight].decimal)
-        bad = np.flatnonzero(~((own > 0) & (own < np.inf)))
-        if bad.size:
+        own = weights_of(batch.passed[column.name], column.decimal)
+        if not own.all():
             raise DeniableError(
-                f"column {shown(weight)}: a record has the weight {own[bad[0]]:g}; matrices for "
-                "weighted frequencies need positive weights, so leave these records out"
+                f"column {shown(column.name)}: a record has the weight 0; matrices for weighted "
+                "frequencies need positive weights, so leave such records out"
             )
         for number, part in enumerate(parts):
             cells = part.ravel([batch.codes[name] for name in part.names])
             sums[number] += np.bincount(cells, own, part.size)
-        records += len(batch)
-    if not records:
-        raise DeniableError("the file has no record to make matrices from")
     return sums
 
 

@@ -63,5 +63,5 @@ class StrataSettings(ChannelOptions):
             why,
             chosen_from=matrix.origin,
             accept=given.accept,
-            weight=matrix.kept_weight,
+            weight=getattr(matrix, "weight", None) if matrix.is_invariant else None,
         )
