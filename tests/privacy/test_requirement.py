@@ -93,14 +93,14 @@ def test_equality_is_decided_in_fractions() -> None:
     plan = plan_from_protocol(Protocol(domain, (("sex",),), (warner,)))
     met = replace(plan, requirement=Requirement(beta=3.0))
     assert met.audit().iloc[-1]["holds"]
-    with pytest.raises(DeniableError, match=r"does not meet beta 2\.99: its parity is 3"):
+    with pytest.raises(DeniableError, match=r"parity is too large for beta 2\.99"):
         replace(plan, requirement=Requirement(beta=2.99))
 
 
 def test_an_edited_requirement_is_refused() -> None:
     values = plan_to_json(make_plan(SCHEMA, Requirement(beta=3.0)))
     values["requirement"] = {"beta": 2.0, "of": "record"}
-    with pytest.raises(DataError, match="does not meet beta 2"):
+    with pytest.raises(DataError, match="parity is too large for beta 2"):
         plan_from_json(values)
 
 

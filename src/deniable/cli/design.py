@@ -125,9 +125,9 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
     else:
         facts.append(("reports", properties["number_of_reports"], "more than categories"))
     if required := properties.get("requirement"):
-        what = "beta" if "beta" in required else "breach"
-        value = f"{required[what]}: {'holds' if required['holds'] else 'does NOT hold'}"
-        facts.append((f"required {what}", value, "for any prior"))
+        what, value = next(iter(required.items()))
+        holds = "holds" if required["holds"] else "does NOT hold"
+        facts.append((f"required {what}", f"{value}: {holds}", "for any prior"))
     errors = properties["standard_error"]
     if errors is not None:
         sampling = "with" if properties["target"] == "population" else "without"

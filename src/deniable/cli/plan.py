@@ -45,10 +45,8 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
     given = (options.epsilon, options.beta, options.breach, options.settings)
     if len(given) - given.count(None) != 1:
-        raise DeniableError(
-            "a plan needs SCHEMA.yaml, --epsilon and --out; or --beta, --breach or --settings in "
-            "place of --epsilon"
-        )
+        needed = "a plan needs SCHEMA.yaml, --epsilon and --out"
+        raise DeniableError(f"{needed}; or --settings, --beta or --breach in place of --epsilon")
     if options.settings is not None:
         _refuse_ignored(options, ("settings", "schema", "out", "data", "accept", "matrices"))
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]

@@ -10,13 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import (
-    Channel,
-    channel_from_json,
-    channel_to_json,
-    product_of_ratios,
-    rounded_up,
-)
+from deniable.channels import Channel, channel_from_json, channel_to_json, product_of_ratios
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
@@ -88,10 +82,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             own = [channel.exact_parity for channel in protocol.channels]
             for parity in own if required.of == "column" else [product_of_ratios(own)]:
                 if not required.allows(parity):
-                    raise DeniableError(
-                        f"the plan does not meet {required.label}: its parity is "
-                        f"{rounded_up(parity):.6g}, above {float(required.parity):.6g}"
-                    )
+                    raise DeniableError(f"the plan's parity is too large for {required.label}")
 
     @property
     @abstractmethod

@@ -91,8 +91,7 @@ class Requirement:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """Return the requirement of `values` that `to_json` returned."""
-        breach = values.get("breach")
-        return cls(values.get("beta"), None if breach is None else tuple(breach), values["of"])
+        return cls(values.get("beta"), tuple(values.get("breach", ())) or None, values["of"])
 
 
 class PrivacyOptions(Strict):
@@ -115,13 +114,10 @@ class PrivacyOptions(Strict):
 
     def requirement(self, of: Unit) -> Requirement | None:
         """Return the requirement `of` the record or each column; None if there is none."""
-        if self.beta is None and self.breach is None:
-            return None
         breach = None if self.breach is None else (self.breach[0], self.breach[1])
-        return Requirement(self.beta, breach, of)
+        return Requirement(self.beta, breach, of) if self.beta or breach else None
 
     @property
     def budget(self) -> float | None:
         """The epsilon, or the largest one that the requirement allows."""
-        required = self.requirement("record")
-        return self.epsilon if required is None else required.epsilon
+        return required.epsilon if (required := self.requirement("record")) else self.epsilon
