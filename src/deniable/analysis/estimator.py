@@ -17,6 +17,7 @@ from deniable.estimation import (
     likelihood_is_fast,
     own_proportions,
     student,
+    weighted_own_proportions,
 )
 from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
@@ -112,7 +113,8 @@ class Estimator:
             return columns["estimate"], columns["standard_error"]
         counted = self.counted(table)
         estimate, errors, *_ = _limits_of_cells(table, counted, options)
-        if table.invariant and table.one_cluster and np.isnan(estimate).all():
+        kept = table.invariant and table.weight == counted.weight
+        if kept and table.one_cluster and np.isnan(estimate).all():
             estimate = table.functionals @ counted.proportions
             own = _own_proportions(table, table.channel, counted, table.functionals, options)
             errors = own["reported_standard_error"]
@@ -228,13 +230,17 @@ def _own_proportions(
 ) -> dict[str, Floats]:
     """Return standard errors and limits of proportions of randomized values, unbiased here.
 
-    By the normal distribution ([pram], (2.4) and (2.5)). Empty for pairs of clusters and for
-    weighted records: the matrices are not invariant for those proportions.
+    By the normal distribution ([pram], (2.4) and (2.5); with weights see
+    `deniable.estimation.weighted_own_proportions`). Empty for pairs of clusters and for other
+    weights than the plan's: the matrices are not invariant for those proportions.
     """
     values = functionals @ counted.proportions
     errors = np.full(len(values), np.nan)
-    if counted.weighted is None and table.one_cluster:
-        part = own_proportions(channel, counted.tally, functionals)
+    if counted.weight == table.weight and table.one_cluster:
+        if counted.weighted is None:
+            part = own_proportions(channel, counted.tally, functionals)
+        else:
+            part = weighted_own_proportions(channel, counted.weighted, functionals)
         errors = part.standard_errors(options.target)
     reach = student(np.array(np.inf), options.confidence) * errors
     return {

@@ -63,7 +63,9 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]
         cells = [column[rows] - own.at.start for column, own in zip(codes, each, strict=True)]
         parts = [own.part(at.at) for own, at in zip(counted, each, strict=True)]
         found = [
-            part.proportions if table.invariant else consistent(at.channel, part.counts).proportions
+            part.proportions
+            if table.invariant and table.weight == part.weight
+            else consistent(at.channel, part.counts).proportions
             for table, at, part in zip(tables, each, parts, strict=True)
         ]
         of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()

@@ -9,10 +9,11 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import NamedChannel, Target
-from deniable.errors import plain
+from deniable.errors import plain, refuse_unknown
 from deniable.privacy import (
     Factors,
     extreme_factors,
+    find_breaches,
     largest_parity,
     largest_posterior,
     smallest_posterior,
@@ -101,6 +102,34 @@ def under_prior(named: NamedChannel, prior: Floats) -> Answers:
         "posterior": channel.posterior(prior),
         "largest_factor": _factor(named, found, "largest"),
         "smallest_factor": _factor(named, found, "smallest"),
+    }
+
+
+def about_set(
+    named: NamedChannel,
+    prior: Floats,
+    members: Sequence[str],
+    breach: tuple[float, float] | None = None,
+) -> Answers:
+    """Return bounds and posteriors of the set of the categories `members` under a `prior`.
+
+    The bounds are those of [pram], (3.9) and (3.13), for any prior with this probability of the
+    set, by the parity of the channel `named`. With `breach`, (rho_1, rho_2), also the reports that
+    cause an upward and a downward breach. Raises `DeniableError` for an unknown category.
+    """
+    for name in members:
+        refuse_unknown("category", name, named.categories)
+    codes = [named.categories.index(name) for name in members]
+    parity = named.channel.parity
+    found = find_breaches(named.channel, prior, codes, *(breach or (0.1, 0.5)))
+    sides = {"upward": found.upward, "downward": found.downward} if breach else {}
+    return {
+        "members": list(members),
+        "prior_probability": found.prior_probability,
+        "smallest_posterior": float(smallest_posterior(found.prior_probability, parity)),
+        "largest_posterior": float(largest_posterior(found.prior_probability, parity)),
+        "posterior": found.posterior,
+        **{side: [named.reports[report] for report in own] for side, own in sides.items()},
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from deniable.channels import NamedChannel, read_channel, read_counts, read_prior
 from deniable.cli.answers import (
     Answers,
+    about_set,
     aligned,
     breach_answer,
     estimate,
@@ -48,6 +49,8 @@ def run(options: argparse.Namespace) -> None:
     """
     if options.breach and options.breach[0] >= options.breach[1]:
         options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
+    if options.set and not options.prior:
+        options.parser.error("argument --set: it needs --prior")
     named = read_channel(options.matrix)
     prior = read_prior(options.prior, named.categories) if options.prior else None
     counts = read_counts(options.counts, named.reports) if options.counts else None
@@ -56,6 +59,8 @@ def run(options: argparse.Namespace) -> None:
         answers["breach"] = breach_answer(named, prior, *options.breach)
     if prior is not None:
         answers |= under_prior(named, prior)
+        if options.set:
+            answers["set"] = about_set(named, prior, options.set, options.breach)
     problem: NoAnswerError | None = None
     if counts is not None:
         try:
@@ -96,6 +101,8 @@ def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) ->
         lines += ["", *_breach_lines(answers["breach"])]
     if answers["prior"] is not None:
         lines += ["", f"Under the prior of {options.prior}", *_prior_lines(named, answers)]
+    if found := answers.get("set"):
+        lines += ["", *_set_lines(named, found)]
     if answers["estimate"] is not None:
         lines += ["", *_estimate_lines(options.counts, named, answers)]
     return lines
@@ -137,6 +144,22 @@ def _breach_lines(found: Answers) -> list[str]:
                 f"{number(one['posterior'])}{bound} after the report {shown(one['report'])}"
             )
     return lines
+
+
+def _set_lines(named: NamedChannel, found: Answers) -> list[str]:
+    facts = [
+        ("prior probability", found["prior_probability"], ""),
+        ("smallest posterior", found["smallest_posterior"], "for any such prior"),
+        ("largest posterior", found["largest_posterior"], "for any such prior"),
+    ]
+    facts += [
+        (side, ", ".join(found[side]) or "none", "reports")
+        for side in ("upward", "downward")
+        if side in found
+    ]
+    rows = list(zip(named.reports, found["posterior"].tolist(), strict=True))
+    head = f"The set {_set(found['members'])} under this prior"
+    return [head, *listed(facts), "", *matrix_lines("Posterior of the set", ("report", ""), rows)]
 
 
 def _set(members: list[str]) -> str:

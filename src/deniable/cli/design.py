@@ -45,6 +45,9 @@ def run(options: argparse.Namespace) -> None:
     names = tuple(specification.categories)
     named = NamedChannel(names, found.channel, found.report_names)
     properties = _properties(specification, found, named)
+    if required := specification.requirement:
+        holds = required.allows(found.channel.exact_parity)
+        properties["requirement"] = {**required.to_json(), "holds": holds}
     write_channel(matrix, named.channel, named.categories, named.reports)
     if not options.matrix:
         write_text(written[1], to_json(properties) + "\n")
@@ -121,6 +124,10 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
         ]
     else:
         facts.append(("reports", properties["number_of_reports"], "more than categories"))
+    if required := properties.get("requirement"):
+        what, value = next(iter(required.items()))
+        holds = "holds" if required["holds"] else "does NOT hold"
+        facts.append((f"required {what}", f"{value}: {holds}", "for any prior"))
     errors = properties["standard_error"]
     if errors is not None:
         sampling = "with" if properties["target"] == "population" else "without"

@@ -203,6 +203,10 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
     add("--epsilon", type=float, metavar="E", help="of the whole record")
+    text = "instead: the largest factor by which a value may change a probability"
+    add("--beta", type=float, metavar="B", help=text)
+    text = "instead: no prior probability below RHO_1 rises above RHO_2, nor the reverse"
+    add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     add("--out", type=_path, metavar="PLAN.json")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
     text = (
@@ -257,6 +261,10 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
     add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix of the channel")
     text = "an intruder's prior over the true categories"
     add("--prior", metavar="P.csv", type=_path, help=text)
+    text = (
+        "bounds and posteriors of a set of categories, under the prior; with --breach, its breaches"
+    )
+    add("--set", type=columns_of, metavar="A,B", help=text)
     add("--counts", metavar="C.csv", type=_path, help="counts of reports to estimate from")
     text = "whether a set of prior probability below RHO_1 can get a posterior above RHO_2"
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)

@@ -21,7 +21,7 @@ from deniable.plans import (
     verify_plan,
     write_plan,
 )
-from deniable.privacy import largest_posterior
+from deniable.privacy import Requirement, largest_posterior
 from deniable.schema import RecordsFile, Schema, read_schema
 from deniable.validation import read_yaml
 
@@ -43,8 +43,10 @@ def run(options: argparse.Namespace) -> None:
         return
     if options.schema is None or options.out is None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
-    if (options.epsilon is None) == (options.settings is None):
-        raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or --settings")
+    given = (options.epsilon, options.beta, options.breach, options.settings)
+    if len(given) - given.count(None) != 1:
+        needed = "a plan needs SCHEMA.yaml, --epsilon and --out"
+        raise DeniableError(f"{needed}; or --settings, --beta or --breach in place of --epsilon")
     if options.settings is not None:
         _refuse_ignored(options, ("settings", "schema", "out", "data", "accept", "matrices"))
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
@@ -68,9 +70,12 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
+    epsilon = options.epsilon
+    if epsilon is None:
+        epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
     return make_plan(
         schema,
-        options.epsilon,
+        epsilon,
         split=options.split,
         clusters=options.cluster or (),
         tables=options.table or (),
@@ -156,9 +161,10 @@ def _text(plan: Plan) -> list[str]:
     """Return the description of a plan that the command prints."""
     lines = []
     if blocks := plan.mechanisms():
-        rows = [(columns, epsilon, why.partition(": ")[0]) for columns, epsilon, why in blocks]
-        lines += aligned(("column", "exact epsilon", "mechanism"), rows)
+        rows = [(name, e, float(np.exp(e)), why.partition(": ")[0]) for name, e, why in blocks]
+        lines += aligned(("column", "exact epsilon", "parity", "mechanism"), rows)
         lines += ["", *(f"  {columns}: {why}" for columns, _, why in blocks), ""]
+    required = plan.requirement
     exception = ", except for the disclosures that are not covered" if plan.not_covered else ""
     left = [each.name for each in plan.schema.columns if not each.randomized]
     left_out = [name for name in left if name not in plan.passed]
@@ -168,6 +174,7 @@ def _text(plan: Plan) -> list[str]:
         *lines,
         f"epsilon of {plan.unit}: {number(plan.epsilon)}, exact and rounded up; requested: "
         f"{number(plan.target)}",
+        *([f"required, and it holds: {required.label}: {required.meaning}"] if required else []),
         f"a prior probability of 1 % about a respondent can rise to {100 * posterior:.3g} % at most"
         f"{exception}",
         f"chosen from: {plan.chosen_from}",

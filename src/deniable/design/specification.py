@@ -15,6 +15,7 @@ from deniable.channels import Target, read_counts
 from deniable.design.programs import Cost, EstimatorName, LossName, Requirements
 from deniable.design.rectangular import Reports
 from deniable.errors import ConfigError, DataError, DeniableError, plain, shown
+from deniable.privacy import PrivacyOptions, Requirement
 from deniable.texts import text_of
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
@@ -36,7 +37,8 @@ class Specification:
 
     The `proportions`, `requirements`, `loss`, `estimator`, `target` and `reports` are arguments of
     it. The `categories` are named in the order of the proportions. `records`, for standard errors,
-    is the size of the file or sample, by default the sum of given counts, or None.
+    is the size of the file or sample, by default the sum of given counts, or None. `requirement` is
+    beta or breach, if it took the place of epsilon.
     """
 
     categories: tuple[str, ...]
@@ -47,6 +49,7 @@ class Specification:
     estimator: EstimatorName | None = None
     target: Target | None = None
     reports: Reports = "square"
+    requirement: Requirement | None = None
 
 
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -61,7 +64,7 @@ class _CostSection(Strict):
     at_most: _Amount | None = None
 
 
-class _RequirementsSection(Strict):
+class _RequirementsSection(PrivacyOptions):
     epsilon: Annotated[float, Field(ge=0, le=30)] | None = None
     invariant: bool = False
     retention: _Floors | None = None
@@ -105,7 +108,8 @@ def read_specification(path: Path | str) -> Specification:
         requirements = _requirements(given.requirements, names)
     except DeniableError as error:
         raise _error(file, f"requirements: {error}") from None
-    choices = (given.estimator, given.target, given.reports)
+    required = given.requirements.requirement("column")
+    choices = (given.estimator, given.target, given.reports, required)
     return Specification(names, proportions, requirements, given.loss, records, *choices)
 
 
@@ -192,6 +196,8 @@ def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
         if name != name.strip():
             yield f"categories[{position}]: {shown(name)} has white space around it; remove it"
         earlier.add(name)
+    if sum(each is not None for each in given.requirements.privacy.values()) > 1:
+        yield "requirements: more than one of epsilon, beta and breach given; allowed: one of them"
     if given.loss == "distance" and given.requirements.cost is None:
         yield "requirements.cost: missing; the loss 'distance' needs a power or a matrix of costs"
     for option, name, told in _named(given.requirements):
@@ -234,7 +240,7 @@ def _requirements(asked: _RequirementsSection, names: Sequence[str]) -> Requirem
         cost = Cost(asked.cost.matrix, asked.cost.power, asked.cost.at_most)
         cost.costs(len(names))
     return Requirements(
-        epsilon=asked.epsilon,
+        epsilon=asked.budget,
         invariant=asked.invariant,
         retention=floors(asked.retention),
         forbidden=tuple((place[true], place[reported]) for true, reported in asked.forbidden),

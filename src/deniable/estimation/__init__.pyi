@@ -33,6 +33,7 @@ from .intervals import (
 from .invariant import (
     OwnProportions as OwnProportions,
     own_proportions as own_proportions,
+    weighted_own_proportions as weighted_own_proportions,
 )
 from .likelihood import (
     TOLERANCE as TOLERANCE,

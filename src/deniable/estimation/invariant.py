@@ -18,6 +18,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target, roots_of_variances
 from deniable.errors import ChannelError
+from deniable.estimation.survey_weights import WeightedCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +26,13 @@ class OwnProportions:
     """Proportions of the randomized values of `records` records, as estimates.
 
     The estimates, `values`, and their estimated `variance` given the records have the shape (...,
-    proportions).
+    proportions). `spread` is `records` times the sampling variance, by default p (1 - p).
     """
 
     records: int
     values: Floats
     variance: Floats
+    spread: Floats | None = None
 
     def standard_errors(self, target: Target) -> Floats:
         """Return standard errors for the `target`, "file" or "population".
@@ -42,7 +44,8 @@ class OwnProportions:
         n, p = self.records, self.values
         if n < 2:
             return np.full(p.shape, np.nan)
-        variance = n / (n - 1) * self.variance + p * (1 - p) / (n - 1)
+        spread = p * (1 - p) if self.spread is None else self.spread
+        variance = n / (n - 1) * self.variance + spread / (n - 1)
         return roots_of_variances(variance, 0.0)
 
 
@@ -76,3 +79,31 @@ def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> Own
     chances = channel.expected(indicators)
     variance = frequencies @ (chances * (1 - chances)).T / records
     return OwnProportions(records, frequencies @ indicators.T, np.maximum(variance, 0.0))
+
+
+def weighted_own_proportions(
+    channel: Channel, counts: WeightedCounts, indicators: Floats
+) -> OwnProportions:
+    """Return sums of weighted proportions of randomized values through an invariant matrix.
+
+    The `channel` is invariant for the weighted frequencies of the records ([pram], (2.7)). The
+    covariance for the file is sum w_i^2 (diag(P_x) - P_x P_x') / (sum w_i)^2, with P_x the row of
+    the original category of record i. The sums of squares by original category are estimated by the
+    inverse. Through a singular matrix the variance is its bound q (1 - q) sum w_i^2 / (sum w_i)^2,
+    with q the proportion by squared weights, and there is none for the population.
+
+    The `counts` are of one sample. `indicators`, zeros and ones of shape (proportions, categories),
+    mark the categories to be added.
+    """
+    sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
+    total = float(sums.sum())
+    records, values = int(counts.records.sum()), indicators @ sums / total
+    if channel.singular:
+        q = indicators @ squares / squares.sum()
+        bound = q * (1 - q) * float(squares.sum()) / total**2
+        return OwnProportions(records, values, bound, np.full(len(values), np.nan))
+    chances = channel.expected(indicators)
+    original = channel.solve_transposed(squares) / total**2
+    variance = (chances * (1 - chances)) @ original
+    spread = records * (indicators - values[:, None]) ** 2 @ original
+    return OwnProportions(records, values, np.maximum(variance, 0.0), np.maximum(spread, 0.0))

@@ -22,6 +22,7 @@ from deniable.randomized_response import Protocol
 
 if TYPE_CHECKING:
     from deniable.pram import Stratum
+    from deniable.privacy import Requirement
 
 MAX_CELLS_BY_ENTRY = 2**16
 """Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
@@ -78,12 +79,18 @@ class Ratios:
         """Return the row of a claim; `unit`, `of` and `claimed` as in `audit_row`."""
         return audit_row(unit, of, claimed, self.exact, self.shipped, self.shown_by)
 
+    def required_row(self, unit: str, of: str, required: "Requirement") -> dict[str, object]:
+        """Return the row of a requirement, `required`; `unit` and `of` as in `audit_row`."""
+        found = self.row(f"{unit}, {required.label}", of, required.epsilon)
+        return found | {"holds": required.allows(self.ratio)}
+
 
 def audit_protocols(
     protocols: "Mapping[Stratum, Protocol]",
     target: float,
     record: float,
     by_attribute: Mapping[str, float],
+    required: "Requirement | None" = None,
 ) -> pd.DataFrame:
     """Audit the stated epsilons of a plan with these `protocols`.
 
@@ -95,7 +102,8 @@ def audit_protocols(
     The requested epsilon of a record is `target`, the stated one `record`. `by_attribute` has the
     stated epsilon of a change of one column alone, also of one that is released unchanged. There is
     one row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a change of
-    one column), "record" or "record, target" (the requested epsilon).
+    one column), "record" or "record, target" (the requested epsilon). A requirement, `required`,
+    has rows with its name, and is compared with the ratios in fractions.
     """
     rows: list[dict[str, object]] = []
     worst: dict[str | None, Ratios] = {}
@@ -107,6 +115,8 @@ def audit_protocols(
             for changed, own in _ratios(cluster, channel, shape):
                 if changed is None:
                     rows.append(own.row("block", of, channel.epsilon))
+                    if required is not None and required.of == "column":
+                        rows.append(own.required_row("block", of, required))
                 found[changed] = found[changed].composed(own) if changed in found else own
         for changed, own in found.items():
             worst[changed] = max(worst.get(changed, own), own, key=lambda each: each.exact)
@@ -115,6 +125,8 @@ def audit_protocols(
         rows.append(own.row("attribute", name, by_attribute[name]))
     rows.append(worst[None].row("record", "all attributes", record))
     rows.append(worst[None].row("record, target", "all attributes", target))
+    if required is not None and required.of == "record":
+        rows.append(worst[None].required_row("record", "all attributes", required))
     return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
 
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import Channel, channel_from_json, channel_to_json
-from deniable.errors import DeniableError
+from deniable.channels import Channel, channel_from_json, channel_to_json, product_of_ratios
+from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch, answering_batches
@@ -39,12 +39,15 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     Parameters
     ----------
-    schema, target, chosen_from, accept, order, part, made_by
+    schema, target, chosen_from, accept, order, part, requirement, made_by
         As in `deniable.plans.Plan`.
     protocol : Protocol or StratifiedProtocol
         Channels of the schema's randomized columns, alone or in clusters.
     why : tuple of str
         The reason for the channel of each cluster.
+    weight : str, optional
+        The released column of weights for which invariant channels keep the weighted frequencies
+        ([pram], (2.7)); by default records count as one each.
 
     Raises
     ------
@@ -55,14 +58,31 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     protocol: OfProtocol
     why: tuple[str, ...]
+    weight: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.protocol.domain != self.schema.domain():
             raise DeniableError("the plan's channels are for other columns than its schema has")
         if len(self.why) != len(self.blocks):
             raise DeniableError("a plan gives a reason for the channel of each cluster")
+        if self.weight is not None and self.weight not in self.passed:
+            raise DeniableError(
+                f"matrices are invariant for the weights {shown(self.weight)}, which estimates "
+                "need: release this column of weights (accept weights_released)"
+            )
         self.refuse_above_target()
+        self._refuse_unmet()
         super().__post_init__()
+
+    def _refuse_unmet(self) -> None:
+        """Raise `DeniableError` if the channels do not meet the requirement."""
+        if (required := self.requirement) is None:
+            return
+        for protocol in self.protocols.values():
+            own = [channel.exact_parity for channel in protocol.channels]
+            for parity in own if required.of == "column" else [product_of_ratios(own)]:
+                if not required.allows(parity):
+                    raise DeniableError(f"the plan's parity is too large for {required.label}")
 
     @property
     @abstractmethod
@@ -85,7 +105,15 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     def risks(self) -> dict[str, str]:
-        return super().risks | ({"chosen_by_data": INVARIANT_RISK} if self.invariant else {})
+        risk = INVARIANT_RISK
+        if self.weight is not None:
+            risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
+        return super().risks | ({"chosen_by_data": risk} if self.invariant else {})
+
+    def _kept(self) -> dict[str, Any]:
+        """Return the fields of the document on invariance."""
+        own = {} if self.weight is None else {"weight": self.weight}
+        return {"invariant": self.invariant, **own}
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()
@@ -157,7 +185,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     def audit(self) -> pd.DataFrame:
         by_attribute = self.epsilon_by_changed_attribute()
-        return audit_protocols(self.protocols, self.target, self.epsilon, by_attribute)
+        target, required = self.target, self.requirement
+        return audit_protocols(self.protocols, target, self.epsilon, by_attribute, required)
 
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:

@@ -66,13 +66,14 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         table_of = partial(Table.of, self.protocol)
         if self.invariant:
             whole = StratifiedProtocol(self.protocol.domain, (), self.protocols, invariant=True)
-            table_of = partial(table_within_strata, whole)
+            table_of = partial(table_within_strata, whole, weight=self.weight)
         return ProtectedRecords(source, self.layout, table_of, self.blocks)
 
     def to_json(self) -> dict[str, Any]:
-        return {"invariant": self.invariant, "clusters": clusters_to_json(self.protocol, self.why)}
+        return {**self._kept(), "clusters": clusters_to_json(self.protocol, self.why)}
 
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "ColumnsPlan":
         protocol, why = clusters_from_json(own["clusters"], fields["schema"].domain())
-        return cls(protocol=protocol, why=why, invariant=own["invariant"], **fields)
+        kept = {"invariant": own["invariant"], "weight": own.get("weight")}
+        return cls(protocol=protocol, why=why, **kept, **fields)

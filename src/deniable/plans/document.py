@@ -32,6 +32,7 @@ def epsilon_to_json(epsilon: float) -> float | str:
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON document of a `plan`, as plain values."""
     by_attribute = plan.epsilon_by_changed_attribute()
+    required = plan.requirement
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -44,6 +45,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
             "record": epsilon_to_json(plan.epsilon),
             "by_changed_attribute": {n: epsilon_to_json(e) for n, e in by_attribute.items()},
         },
+        **({} if required is None else {"requirement": required.to_json()}),
         "guarantees": [
             {
                 "epsilon": epsilon_to_json(each.epsilon),
@@ -91,6 +93,10 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
             "part": None if part is None else Part(part["of"], part["take"], part["seed"]),
             "made_by": str(given["made_by"]),
         }
+        if "requirement" in given:
+            from deniable.privacy import Requirement  # noqa: PLC0415 - few plans have one
+
+            fields["requirement"] = Requirement.from_json(given["requirement"])
         plan = kind.from_json(given[kind.kind], fields)
         stated = plan_to_json(plan)
     except DeniableError as error:

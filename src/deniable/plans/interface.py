@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deniable.channels import Channel
+    from deniable.privacy import Requirement
     from deniable.randomized_response import Protocol
     from deniable.responses import Responses
 
@@ -130,6 +131,8 @@ class Plan(ABC):
         Order of the protected records.
     part : Part, optional
         The part of the respondents that answers; by default all.
+    requirement : Requirement, optional
+        The requirement that took the place of an epsilon; the channels must meet it.
     made_by : str
         Program and version.
 
@@ -153,6 +156,7 @@ class Plan(ABC):
     accept: tuple[str, ...] = ()
     order: Order = "permuted"
     part: Part | None = None
+    requirement: "Requirement | None" = None
     made_by: str = f"deniable {__version__}"
 
     def __post_init__(self) -> None:

@@ -20,13 +20,14 @@ from deniable.plans.columns import ColumnsPlan
 from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order
 from deniable.plans.risks import BY_CURATOR, Origin
+from deniable.privacy import Requirement
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 
 def make_plan(
     schema: Schema,
-    epsilon: float,
+    epsilon: "float | Requirement",
     *,
     split: Split = "even",
     clusters: Sequence[Sequence[str]] = (),
@@ -45,8 +46,9 @@ def make_plan(
     Parameters
     ----------
     schema : Schema
-    epsilon : float, above 0
-        Of a whole record. The exact epsilons of the blocks add up to at most this.
+    epsilon : float, above 0, or Requirement
+        Of a whole record. The exact epsilons of the blocks add up to at most this. A requirement of
+        the record, beta or breach, is met by its `epsilon`.
     split : "even", "size", "optimal" or "each"
         The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
         number of categories, or by the least expected error of `tables`. With "optimal", columns
@@ -83,7 +85,9 @@ def make_plan(
     DeniableError
         If the plan is impossible, or a risk is not accepted.
     """
-    refuse_bad_budget(epsilon)
+    required = epsilon if isinstance(epsilon, Requirement) else None
+    target = epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon
+    refuse_bad_budget(target)
     refuse_unknown("responses", responses, ("any", "categories"))
     if prior and data is not None:
         raise DeniableError("both a prior and the data to choose by; give one of them")
@@ -109,22 +113,22 @@ def make_plan(
                 "chosen_by_data"
             )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
-    shares = allocate_to_blocks(blocks, kinds, epsilon, split, [tuple(table) for table in tables])
-    target = (
-        rounded_up(sum(map(Fraction, shares), Fraction())) if split == "each" else float(epsilon)
-    )
+    shares = allocate_to_blocks(blocks, kinds, target, split, [tuple(table) for table in tables])
+    if split == "each":
+        target = rounded_up(sum(map(Fraction, shares), Fraction()))
     choices = [
         choose(block, share, kind, designs=origin != "no data", must=must)
         for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
     ]
     return ColumnsPlan(
         schema=schema,
-        target=target,
+        target=float(target),
         protocol=protocol_of(schema, blocks, choices),
         why=tuple(choice.why for choice in choices),
         chosen_from=origin,
         accept=tuple(dict.fromkeys(accept)),
         order=order,
+        requirement=required,
         invariant=all(each.kind == INVARIANT for each in choices if each.channel.size > 1),
     )
 
@@ -202,7 +206,7 @@ def refuse_weights(schema: Schema, mechanism: str) -> None:
         raise DeniableError(
             f"{mechanism}: column {shown(weights[0])} is a weight, but matrices from the original "
             "records use unweighted frequencies only. Declare the column as left_out or choose "
-            "another mechanism"
+            "another mechanism, or name it as the weight of a matrix of kind two_step or designed"
         )
 
 

@@ -154,13 +154,13 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         return self.protocol.randomize(true, source, np.asarray(records))
 
     def responses(self, source: Any) -> ProtectedRecords:
-        table_of = partial(table_within_strata, self.protocol)
+        table_of = partial(table_within_strata, self.protocol, weight=self.weight)
         return ProtectedRecords(source, self.layout, table_of, self.protocol.blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "columns": list(self.protocol.strata),
-            "invariant": self.invariant,
+            **self._kept(),
             "strata": [
                 {"stratum": list(stratum), "clusters": clusters_to_json(own, self.why)}
                 for stratum, own in self.protocols.items()
@@ -178,7 +178,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocols = {stratum: protocol for stratum, (protocol, _) in rebuilt.items()}
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         why = next((reasons for _, reasons in rebuilt.values()), ())
-        return cls(protocol=protocol, why=why, **fields)
+        return cls(protocol=protocol, why=why, weight=own.get("weight"), **fields)
 
 
 def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:

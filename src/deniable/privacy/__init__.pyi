@@ -39,3 +39,9 @@ from .breaches import (
     worst_upward as worst_upward,
 )
 from .linkage import linked_parties as linked_parties
+from .requirement import (
+    PrivacyOptions as PrivacyOptions,
+    Requirement as Requirement,
+    Unit as Unit,
+    parity_of_breach as parity_of_breach,
+)

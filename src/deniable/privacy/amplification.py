@@ -33,6 +33,7 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.privacy.breaches import Direction
+from deniable.privacy.requirement import parity_of_breach
 
 Side = Literal["largest", "smallest"]
 
@@ -77,7 +78,7 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
     >>> largest_parity(0.1, 0.5)
     9.0
     """
-    return rounded_down(_largest_parity(rho_1, rho_2))
+    return rounded_down(parity_of_breach(rho_1, rho_2))
 
 
 def rules_out_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
@@ -89,7 +90,7 @@ def rules_out_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
     reaches rho_2. `witness` returns a breach if there is one.
     """
     parity = channel.exact_parity
-    return parity is not None and parity <= _largest_parity(rho_1, rho_2)
+    return parity is not None and parity <= parity_of_breach(rho_1, rho_2)
 
 
 def witness(
@@ -105,7 +106,7 @@ def witness(
     low, high = thresholds(rho_1, rho_2)
     refuse_unknown("direction", direction, get_args(Direction))
     parity = channel.exact_parity
-    if parity is not None and parity <= _largest_parity(low, high):
+    if parity is not None and parity <= parity_of_breach(low, high):
         return None
     if direction == "downward":
         low, high = 1 - high, 1 - low
@@ -216,11 +217,6 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     enough = (target - mean) / (column[heavy] - mean)
     mass = (max(enough, Fraction()) + 1) / 2
     return _weighted(column, report, heavy, category, mass)
-
-
-def _largest_parity(rho_1: Number, rho_2: Number) -> Fraction:
-    low, high = thresholds(rho_1, rho_2)
-    return high * (1 - low) / (low * (1 - high))
 
 
 def _factor(beta: Number) -> Fraction:

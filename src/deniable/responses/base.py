@@ -42,6 +42,8 @@ class Counted:
     weighted: "WeightedCounts | None" = None  # of one stratum
     file: int | None = None
     """Number of records of the file, if the counted ones are a simple random sample of them."""
+    weight: str | None = None
+    """The column of the weights."""
 
     @cached_property
     def counts(self) -> Counts | Floats:
@@ -66,7 +68,7 @@ class Counted:
 
         records = np.array([self.tally[at].sum()])
         sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
-        return Counted(self.tally[at], WeightedCounts(*sums, records))
+        return Counted(self.tally[at], WeightedCounts(*sums, records), weight=self.weight)
 
 
 class Responses(ABC):

@@ -76,7 +76,7 @@ def _coverage(
             "redraws": redraws,
             "coverage": _covered(stratum.channel, counts, own, functionals, true),
         }
-        if table.invariant:
+        if table.invariant and table.weight is None:
             part = own_proportions(stratum.channel, own, functionals)
             reach = Z_95 * part.standard_errors("file") + 1e-12
             found["reported_coverage"] = (np.abs(part.values - true) <= reach).mean(axis=0)

@@ -105,7 +105,9 @@ class ProtectedRecords(Responses):
         if weight is None:
             return [Counted(tally) for tally in tallies]
         return [
-            Counted(tally, WeightedCounts(sums[1:2], sums[2:], np.array([tally.sum()])))
+            Counted(
+                tally, WeightedCounts(sums[1:2], sums[2:], np.array([tally.sum()])), weight=weight
+            )
             for tally, sums in zip(tallies, found, strict=True)
         ]
 

@@ -13,13 +13,16 @@ from deniable.pram import StratifiedProtocol, label
 from deniable.responses.tables import MAX_ENTRIES, Side, Table, TableStratum, domain_of
 
 
-def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> Table:
+def table_within_strata(
+    protocol: StratifiedProtocol, names: Sequence[str], *, weight: str | None = None
+) -> Table:
     """Return the table of some columns of a `protocol`, in the order of their `names`.
 
     Stratum and randomized columns go through one channel over their joint cells: the channel of
-    each stratum over its own cells. Unbiased estimates are the sums over the strata. Raises
-    `DeniableError` if no name is given, or a name is given twice or is not a column of the
-    protocol, or if the channel is too large, or singular without being invariant.
+    each stratum over its own cells. Unbiased estimates are the sums over the strata. Invariant
+    matrices are so by the column `weight`, if given. Raises `DeniableError` if no name is given, or
+    a name is given twice or is not a column of the protocol, or if the channel is too large, or
+    singular without being invariant.
     """
     domain = domain_of(protocol.domain, names)
     blocks = [block for block in protocol.blocks if set(block) & set(names)]
@@ -56,6 +59,7 @@ def table_within_strata(protocol: StratifiedProtocol, names: Sequence[str]) -> T
         tuple(strata),
         tuple(protocol.domain.project(block) for block in blocks),
         protocol.invariant,
+        weight=weight,
     )
 
 

@@ -97,6 +97,7 @@ class Table:
     strata: tuple[TableStratum, ...] = ()  # empty if all records went through the same channels
     blocks: tuple[Domain, ...] = ()  # with strata, the columns of each channel of a stratum
     invariant: bool = False  # whether proportions of randomized values are unbiased themselves
+    weight: str | None = None  # the weights of the records by which they are unbiased
     whole_cluster: "Table | None" = None
     """The same table from all columns of its only cluster, if `sides` has only some of them."""
 

@@ -33,7 +33,8 @@ class PrintedMatrix(Strict):
 class ColumnsSettings(ChannelOptions):
     """A plan that sends columns, or clusters of columns, through channels.
 
-    One of `epsilon`, `p` and a mapping `matrix` is given. config/README.md describes all options.
+    One of `epsilon`, `beta`, `breach`, `p` and a mapping `matrix` is given. config/README.md
+    describes all options.
     """
 
     kind: Literal["columns"]
@@ -71,13 +72,14 @@ class ColumnsSettings(ChannelOptions):
     def _one_request(self) -> Self:
         printed = isinstance(self.matrix, PrintedMatrix)
         mapping = None if printed else self.matrix
-        given = only_option({"epsilon": self.epsilon, "p": self.p, "a mapping matrix": mapping})
+        given = only_option(self.privacy | {"p": self.p, "a mapping matrix": mapping})
         if printed and self.p is None:
             raise ValueError("matrix is the name of an RR matrix; allowed: with p only")
         with_epsilon = (*OF_MAKE_PLAN, "choose_from")
         for request, options in (("epsilon", with_epsilon), ("p", ("cluster_mechanism",))):
             wrong = [name for name in options if name in self.model_fields_set]
-            if wrong and given != request:
+            of_request = given in self.privacy if request == "epsilon" else given == request
+            if wrong and not of_request:
                 raise ValueError(f"{wrong[0]} is given; allowed with {request} only")
         if self.joint and self.clusters is not None:
             raise ValueError("both joint and clusters given; allowed: one of them")
@@ -103,8 +105,8 @@ class ColumnsSettings(ChannelOptions):
         origin: Origin = "no data"
         if self.clusters is not None:
             clusters, origin = self.clusters.find(given)
-        make = self._through_matrices if self.epsilon is None else self._of_epsilon
-        return replace(make(given, clusters, origin), order=self.order, part=self.answering)
+        make = self._through_matrices if self.budget is None else self._of_epsilon
+        return self.completed(make(given, clusters, origin), self.matrix)
 
     def _of_epsilon(
         self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
@@ -116,7 +118,7 @@ class ColumnsSettings(ChannelOptions):
             raise DeniableError("choose_from: records; the original records are missing")
         plan = make_plan(
             given.schema,
-            self.epsilon or 0.0,
+            self.budget or 0.0,
             clusters=clusters,
             data=given.data if chosen else None,
             accept=given.accept,
@@ -132,10 +134,11 @@ class ColumnsSettings(ChannelOptions):
 
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
             protocol, why = self._randomized_response(given, clusters)
-            invariant = False
+            invariant, weight = False, None
         else:
             protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
             why, invariant = self.matrix.why, self.matrix.is_invariant
+            weight = getattr(self.matrix, "weight", None) if invariant else None
             origin = origin if self.matrix.origin == "no data" else self.matrix.origin
         return ColumnsPlan(
             given.schema,
@@ -145,6 +148,7 @@ class ColumnsSettings(ChannelOptions):
             invariant,
             chosen_from=origin,
             accept=given.accept,
+            weight=weight,
         )
 
     def _randomized_response(

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.plans.settings.shared import only_option
+from deniable.privacy import PrivacyOptions
 from deniable.records import Domain
 from deniable.validation import Epsilon, Probability, Strict
 
@@ -44,14 +45,29 @@ class _Matrix(Strict):
         """
         from deniable.pram import pram_matrix  # noqa: PLC0415
 
-        return pram_matrix(proportions, categories=block.cell_labels(), **self.model_dump())
+        own = self.model_dump(include={"kind", "retention", "invariant", "loss"})
+        own |= {"epsilon": getattr(self, "budget", None)}
+        return pram_matrix(proportions, categories=block.cell_labels(), **own)
 
 
-class EpsilonMatrix(_Matrix):
+class _OfEpsilon(PrivacyOptions, _Matrix):
+    """Matrices of an `epsilon`, or of `beta` or `breach`, of each block."""
+
+    epsilon: Epsilon | None = None
+
+    @model_validator(mode="after")
+    def _one_privacy(self) -> Self:
+        two_steps = (
+            {"retention": getattr(self, "retention", None)} if self.kind == "two_step" else {}
+        )
+        only_option(self.privacy | two_steps)
+        return self
+
+
+class EpsilonMatrix(_OfEpsilon):
     """Generalized randomized response of an epsilon."""
 
     kind: Literal["epsilon"]
-    epsilon: Epsilon
 
 
 class RetentionMatrix(_Matrix):
@@ -61,34 +77,29 @@ class RetentionMatrix(_Matrix):
     retention: Probability
 
 
-class TwoStepMatrix(_Matrix):
+class TwoStepMatrix(_OfEpsilon):
     """Invariant matrices, from a first matrix of an epsilon or of a retention."""
 
     from_records: ClassVar[bool] = True
 
     kind: Literal["two_step"]
-    epsilon: Epsilon | None = None
+    weight: Annotated[str, Field(min_length=1)] | None = None
     retention: Probability | None = None
-
-    @model_validator(mode="after")
-    def _one_first_matrix(self) -> Self:
-        only_option({"epsilon": self.epsilon, "retention": self.retention})
-        return self
 
     @property
     def is_invariant(self) -> bool:
         return True
 
 
-class DesignedMatrix(_Matrix):
+class DesignedMatrix(_OfEpsilon):
     """Matrices of the smallest loss for stated requirements, by optimization."""
 
     from_records: ClassVar[bool] = True
 
     kind: Literal["designed"]
-    epsilon: Epsilon
     retention: Probability | None = None
     invariant: bool = True
+    weight: Annotated[str, Field(min_length=1)] | None = None
     loss: Literal["changed", "trace", "worst_cell"] = "changed"
 
     @property

@@ -1,11 +1,12 @@
 """Options that the settings of several kinds of plans have."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
+from deniable.privacy import PrivacyOptions
 from deniable.validation import Strict, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
 Joint = list[Annotated[list[str], Field(min_length=2)]]
 """Groups of columns that share a channel."""
 OrderName = Literal["permuted", "as_in_file"]
+AnyPlan = TypeVar("AnyPlan", bound="Plan")
 TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -93,12 +95,22 @@ class RecordOptions(PlanOptions):
         return None if self.part is None else Part(self.part.of, self.part.take, self.part.seed)
 
 
-class ChannelOptions(RecordOptions):
-    """Options of plans that send columns through channels; those in `joint` share a channel."""
+class ChannelOptions(RecordOptions, PrivacyOptions):
+    """Options of plans that send columns through channels; those in `joint` share a channel.
+
+    `epsilon`, `beta` or `breach` is of the record.
+    """
 
     joint: Joint = Field(default_factory=list)
     epsilon: TargetEpsilon | None = None
     order: OrderName = "permuted"
+
+    def completed(self, plan: "AnyPlan", matrix: Any) -> "AnyPlan":
+        """Return the `plan` with order, part and requirement, which a `matrix` may have."""
+        required = self.requirement("record")
+        if isinstance(matrix, PrivacyOptions):
+            required = matrix.requirement("column")
+        return replace(plan, order=self.order, part=self.answering, requirement=required)
 
     @property
     def files(self) -> tuple[str, ...]:

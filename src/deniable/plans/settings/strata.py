@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # a config is checked without a computation
 class StrataSettings(ChannelOptions):
     """A plan that randomizes columns within strata; `columns` contain the stratum columns.
 
-    One of `epsilon` (the same in all strata), `retention` and `matrix` is given. config/README.md
-    describes all options.
+    One of `epsilon` (the same in all strata), `beta`, `breach`, `retention` and `matrix` is given.
+    config/README.md describes all options.
     """
 
     kind: Literal["strata"]
@@ -27,7 +27,7 @@ class StrataSettings(ChannelOptions):
 
     @model_validator(mode="after")
     def _one_request(self) -> Self:
-        only_option({"epsilon": self.epsilon, "retention": self.retention, "matrix": self.matrix})
+        only_option(self.privacy | {"retention": self.retention, "matrix": self.matrix})
         return self
 
     @property
@@ -39,11 +39,12 @@ class StrataSettings(ChannelOptions):
 
         given = replace(given, schema=self.own_schema(given.schema))
         if self.matrix is None:
-            options = self.model_dump(include={"strata", "epsilon", "joint", "retention"})
+            options = self.model_dump(include={"strata", "joint", "retention"})
+            options |= {"epsilon": self.budget}
             plan = StrataPlan.from_schema(given.schema, accept=given.accept, **options)
         else:
             plan = self._through_matrices(given, self.matrix)
-        return replace(plan, order=self.order, part=self.answering)
+        return self.completed(plan, self.matrix)
 
     def _through_matrices(self, given: PlanInputs, matrix: PramMatrix) -> "StrataPlan":
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
@@ -62,4 +63,5 @@ class StrataSettings(ChannelOptions):
             why,
             chosen_from=matrix.origin,
             accept=given.accept,
+            weight=getattr(matrix, "weight", None) if matrix.is_invariant else None,
         )
