@@ -30,7 +30,7 @@ from .kinds import (
     settings_from as settings_from,
 )
 from .making import make_plan as make_plan, plan_from_protocol as plan_from_protocol
-from .masked import MaskedPlan as MaskedPlan
+from .masked import MaskedPlan as MaskedPlan, MixedPlan as MixedPlan
 from .risks import (
     RISKS as RISKS,
     Origin as Origin,

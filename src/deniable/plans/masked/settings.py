@@ -1,13 +1,17 @@
 """Settings of masked plans, as a mapping in the workflow's config."""
 
-from typing import Annotated, Literal, Self
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
-from deniable.plans.interface import Order
+from deniable.plans.interface import Order, Part
+from deniable.plans.masked.mixed import MixedPlan, schemas_of_parts
 from deniable.plans.masked.plan import MaskedPlan
 from deniable.plans.settings import PlanInputs, PlanOptions
+from deniable.plans.settings.columns import ColumnsSettings
+from deniable.plans.settings.strata import StrataSettings
 from deniable.validation import Epsilon, Values
 
 
@@ -36,6 +40,52 @@ class MaskedSettings(PlanOptions):
     def reads_records(self) -> bool:
         return self.domain_factor is not None
 
-    def plan(self, given: PlanInputs) -> MaskedPlan:
-        options = self.model_dump(exclude={"kind"}, exclude_none=True)
-        return MaskedPlan.from_schema(given.schema, data=given.data, accept=given.accept, **options)
+    def plan(self, given: PlanInputs, part: Part | None = None) -> MaskedPlan:
+        """Return the plan of the inputs `given`, for a `part` of the respondents.
+
+        Raises `DeniableError` if the plan is impossible, or a risk is not accepted.
+        """
+        more: dict[str, Any] = self.model_dump(exclude={"kind"}, exclude_none=True)
+        more |= {"data": given.data, "accept": given.accept, "part": part}
+        return MaskedPlan.from_schema(given.schema, **more)
+
+
+class MixedSettings(PlanOptions):
+    """Settings of a `MixedPlan`: masked `numbers`, and channels of the other columns.
+
+    Order and part of the respondents are options of the `categories`.
+    """
+
+    kind: Literal["mixed"]
+    numbers: MaskedSettings
+    categories: Annotated[ColumnsSettings | StrataSettings, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _one_order(self) -> Self:
+        if "order" in self.numbers.model_fields_set:
+            raise ValueError("order of the numbers; allowed: in the section categories")
+        return self
+
+    @property
+    def reads_records(self) -> bool:
+        return self.numbers.reads_records or self.categories.reads_records
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        return self.categories.releases
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return self.categories.files
+
+    def plan(self, given: PlanInputs) -> MixedPlan:
+        numbers = self.numbers.plan(given, self.categories.answering)
+        masked = given.schema.for_masking(numbers.names)  # without steps, as masked numbers are
+        columns = [
+            masked[each.name] if each.name in numbers.names else each
+            for each in given.schema.columns
+        ]
+        whole = given.schema.model_copy(update={"columns": columns})
+        _, rest = schemas_of_parts(whole, numbers.class_column, given.accept)
+        data = None if given.data is None else given.data.with_schema(rest)
+        return MixedPlan.of(numbers, self.categories.plan(replace(given, schema=rest, data=data)))
