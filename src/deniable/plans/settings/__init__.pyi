@@ -1,3 +1,4 @@
+from .columns import ColumnsSettings as ColumnsSettings
 from .shared import (
     PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,
