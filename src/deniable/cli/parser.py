@@ -96,7 +96,7 @@ examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
   deniable plan survey.yaml --epsilon 2 --out plan.json --for-error 0.05 --table sex,income
   deniable plan survey.yaml --epsilon 2 --out first.json --part 1/2:panel
-  deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 50 0.1
+  deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 9 0.1
   deniable plan survey.yaml --settings plan.yaml --out plan.json
   deniable plan --verify plan.json --matrices matrices.csv
 """

@@ -145,10 +145,10 @@ def _part(given: str) -> Part:
 def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
     """Return the numbers of records for the error of the `options`, as lines of a table."""
     table = records_for_error(plan, options.for_error, options.table or ())
-    rows = [
-        (*each[:1], *(f"{value:,.6g}" if place == 3 else f"{value:,.0f}" for place, value in enumerate(each[1:])))
-        for each in table.itertuples(index=False, name=None)
-    ]
+    for name in table.columns[1:]:
+        digits = "{:,.3f}" if name == "propagation" else "{:,.0f}"
+        table[name] = table[name].map(digits.format).replace("nan", "–")
+    rows = list(table.itertuples(index=False, name=None))
     heads = ("columns", "values", "absolute", "relative", "propagation", "estimate", "estimate")
     return [
         "",
