@@ -332,7 +332,7 @@ def test_epsilon_of_a_client_that_answers_about_all_pairs_equals_an_enumeration(
     assert plan.epsilon == pytest.approx(1.0)
     assert plan.audit()["holds"].all()
     # The answers of a client have this very distribution: all three of them, at once.
-    number = 1500
+    number = 600
     same = Microdata(BITS, tuple(np.full(number, code) for code in (0, 1, 1)))
     alone = replace(plan.design, block=1)
     collected, _ = collect_answers(alone, same, KeyedDraws(bytes(32), b"a plan"))

@@ -264,9 +264,9 @@ def test_records_that_memory_cannot_hold_are_refused_before_they_are_read(
     untyped = [{k: v for k, v in each.items() if k != "type"} for each in COLUMNS]
     form = {"file": {"kind": "csv", "delimiter": ",", "encoding": "utf-8"}, "columns": untyped}
     in_csv = mixed(schema=schema_from_dict(ABOUT | form))
-    monkeypatch.setattr("deniable.release.records.free_memory", lambda: 260_000_000)
+    monkeypatch.setattr("deniable.release.records.free_memory", lambda: 230_000_000)
     for source, plan in ((frame, mixed()), (tmp_path / "survey.csv", in_csv)):
-        with pytest.raises(DeniableError, match="400 records need 260 MB of memory"):
+        with pytest.raises(DeniableError, match="400 records need 230 MB of memory"):
             protect_test(source, plan, tmp_path / "release", 1)
     assert not (tmp_path / "release").exists()
     protect_test(frame, deniable.make_plan(SCHEMA.only(["sex"]), 1.0), tmp_path / "b", 1)

@@ -15,7 +15,7 @@ from deniable.release.entries import RecordDigests
 from deniable.release.writing import encoded_text
 from deniable.schema import RecordBatch, RecordsFile
 
-MEMORY = 260_000_000
+MEMORY = 230_000_000
 """Bytes that a release needs besides the ones of its plan (`Plan.memory`), measured."""
 Progress = Callable[[str, int, int], None]
 """Receives a step, the number of records done, and of how many (0: not yet known)."""
