@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
     schema = read_schema(options.schema)
     data = RecordsFile.open(options.data, schema) if options.data else None
     plan = (_by_settings if options.settings else _by_options)(options, schema, data)
-    needed = [] if options.for_error is None else _records_needed(plan, options)
+    needed = _records_needed(plan, options)
     write_plan(options.out, plan)
     print("\n".join([*_text(plan), *needed, "", f"written: {options.out}"]))
     _write_matrices(options, plan)
@@ -144,6 +144,8 @@ def _part(given: str) -> Part:
 
 def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
     """Return the numbers of records for the error of the `options`, as lines of a table."""
+    if options.for_error is None:
+        return []
     table = records_for_error(plan, options.for_error, options.table or ())
     for name in table.columns[1:]:
         digits = "{:,.3f}" if name == "propagation" else "{:,.0f}"

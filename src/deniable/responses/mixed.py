@@ -26,19 +26,13 @@ class MixedResponses(Responses):
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of columns `names`; raise `DeniableError` if one has masked numbers."""
-        for name in names:
-            if name in self.masked.mechanism.domains.names:
-                raise DeniableError(
-                    f"column {name!r} has masked numbers, so there is no table with it: noise or "
-                    "clusters spread its values over the whole domain, and no transition matrix "
-                    "describes their relation to other columns. Ask for tables of the other "
-                    "columns and for numbers of this one; or declare a step, and randomize it"
-                )
-            if name == self.masked.class_column:
-                raise DeniableError(
-                    f"column {name!r} is a public class and is released unchanged, so count it in "
-                    "the protected file"
-                )
+        masked = [name for name in names if name in self.masked.mechanism.domains.names]
+        if masked:
+            raise DeniableError(
+                f"column {masked[0]!r} has masked numbers, so there is no table with it: no "
+                "transition matrix describes their relation to other columns. Ask for its numbers; "
+                "or declare a step, and randomize it"
+            )
         return self.categories.table(names)
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
@@ -53,10 +47,9 @@ class MixedResponses(Responses):
     def numbers(
         self, names: Sequence[str] | None, quantiles: Sequence[float], **options: Any
     ) -> pd.DataFrame | None:
-        """Return statistics of the masked columns among `names`, by default of all.
+        """Return statistics of the masked columns among `names`, None if there are none.
 
-        `quantiles` and `**options` are as in `MaskedResponses.numbers`. None, if no column among
-        `names` is masked.
+        `quantiles` and `**options` are as in `MaskedResponses.numbers`.
         """
         masked = self.masked.mechanism.domains.names
         own = None if names is None else [name for name in names if name in masked]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 UNIT = "the masked numbers and the randomized values of one record together"
 CENTRAL = "this is central differential privacy, of the file of all masked numbers."
+UNIT_OF_VALUES = "the randomized values of one respondent"
 LOCAL = "this is the local epsilon of a record: it holds for each record on its own."
 SUM = "numbers and categories are drawn independently, so their epsilons are added."
 
@@ -41,19 +42,10 @@ class MixedPlan(Plan):
     change both parts, so the exact epsilon of a record is the sum. `of` makes the plan from its
     parts.
 
-    Parameters
-    ----------
-    schema, target, chosen_from, accept, order, part, made_by
-        As in `deniable.plans.Plan`; the target is the sum of both targets.
-    numbers : MaskedPlan
-        The plan of the numbers, and of a public class.
-    categories : CategoricalPlan
-        The plan of the other columns, such as a `ColumnsPlan` or a `StrataPlan`.
-
-    Raises
-    ------
-    DeniableError
-        If both parts have a column, or a statement does not follow from the parts.
+    The `schema` has all columns, and the `target` is the sum of both parts: the masked `numbers`
+    with their public class, and the `categories`, of kind columns or strata. `chosen_from`,
+    `accept`, `order`, `part` and `made_by` are as in `deniable.plans.Plan`. Raises `DeniableError`
+    if both parts have a column, or a statement does not follow from the parts.
     """
 
     kind: ClassVar[str] = "mixed"
@@ -62,11 +54,9 @@ class MixedPlan(Plan):
     categories: CategoricalPlan[Any]
 
     def __post_init__(self) -> None:
-        for name in _of_numbers(self.numbers):
-            if self.categories.schema[name].randomized:
-                raise DeniableError(
-                    f"column {name!r} is masked or a public class, and randomized; name it once"
-                )
+        for each in self.numbers.schema.randomized:
+            if self.categories.schema[each.name].randomized:
+                raise DeniableError(f"column {each.name!r} is in both parts; name it once")
         stated = self.target, self.chosen_from
         if stated != (self._sum("target"), _origin(self.numbers, self.categories)):
             raise DeniableError("target and origin of a mixed plan follow from its two parts")
@@ -79,15 +69,13 @@ class MixedPlan(Plan):
         Accepted risks are taken from both, order and respondents from `categories`. Raises
         `DeniableError` if both parts have a column.
         """
-        own, part, order = _of_numbers(numbers), categories.part, categories.order
-        columns = [
-            numbers.schema[each.name] if each.name in own else each
-            for each in categories.schema.columns
-        ]
+        schema, order, part = categories.schema, categories.order, categories.part
+        own = {each.name: each for each in numbers.schema.randomized}
+        columns = [own.get(each.name, each) for each in schema.columns]
         return cls(
-            categories.schema.model_copy(update={"columns": columns}),
+            schema.model_copy(update={"columns": columns}),
             _added(numbers.target, categories.target),
-            replace(numbers, part=part, order=order),
+            replace(numbers, order=order, part=part),
             categories,
             chosen_from=_origin(numbers, categories),
             accept=tuple(dict.fromkeys([*numbers.accept, *categories.accept])),
@@ -112,21 +100,12 @@ class MixedPlan(Plan):
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
-        first = self.numbers.guarantees[0]
-        known = (SUM, *first.conditions) if math.isfinite(self.epsilon) else ()
-        numbers = (
-            replace(each, conditions=(CENTRAL, *each.conditions))
-            for each in self.numbers.guarantees
-        )
-        categories = (
-            Guarantee(
-                each.epsilon,
-                each.unit.replace(UNIT_OF_RECORDS, "the randomized values of one respondent"),
-                (LOCAL, *each.conditions),
-            )
-            for each in self.categories.guarantees
-        )
-        return (Guarantee(self.epsilon, UNIT, known), *numbers, *categories)
+        numbers, categories = self.numbers.guarantees, self.categories.guarantees
+        known = (SUM, *numbers[0].conditions) if math.isfinite(self.epsilon) else ()
+        central = (replace(each, conditions=(CENTRAL, *each.conditions)) for each in numbers)
+        own = ((each, each.unit.replace(UNIT_OF_RECORDS, UNIT_OF_VALUES)) for each in categories)
+        local = (Guarantee(each.epsilon, unit, (LOCAL, *each.conditions)) for each, unit in own)
+        return (Guarantee(self.epsilon, UNIT, known), *central, *local)
 
     @property
     def refuted(self) -> tuple[str, ...]:
@@ -156,16 +135,15 @@ class MixedPlan(Plan):
         return self.categories.record_protocol
 
     def memory(self, records: int) -> int:
-        codes = sum(each.randomized for each in self.categories.schema.columns)
-        return self.numbers.memory(records) + 6 * codes * records
+        return self.numbers.memory(records) + 6 * len(self.categories.schema.randomized) * records
 
-    def channels(self) -> dict[str, Channel]:
+    def channels(self) -> Mapping[str, Channel]:
         return self.categories.channels()
 
     def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
-        numbers = self.numbers
-        about = f"{numbers.method}: {numbers.definition}"
-        return ((", ".join(numbers.names), numbers.epsilon, about), *self.categories.mechanisms())
+        about = f"{self.numbers.method}: {self.numbers.definition}"
+        own = ", ".join(self.numbers.names), self.numbers.epsilon, about
+        return (own, *self.categories.mechanisms())
 
     def matrices(self) -> pd.DataFrame:
         return self.categories.matrices()
@@ -173,21 +151,19 @@ class MixedPlan(Plan):
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
-        """Yield one table of all protected columns; the parameters are as in `Plan`.
+        """Yield one table of all protected columns, from one key; parameters as in `Plan`.
 
-        All `batches` are held in memory. `watch` receives the randomized columns. Both parts draw
-        from one key of the `source`, by the names of their columns.
+        `watch` receives the randomized columns of the `batches`, which draw from the `source`.
         """
         held, draws = list(batches), KeyedDraws.of(source)
         (numbers,) = self.numbers.randomize(held, draws)
         categories = pa.concat_tables(self.categories.randomize(held, draws, watch))
-        known = {each.name for each in self.schema.columns}
-        found = {name: numbers[name] for name in numbers.column_names}
-        place = dict(zip(found, found, strict=True))
-        for name in categories.column_names:  # a cluster is in the place of its first column
-            found[name] = categories[name]
-            place[name if name in known else name.split(" x ")[0]] = name
-        names = [place[each.name] for each in self.schema.columns if each.name in place]
+        found = dict(zip(categories.column_names, categories.columns, strict=True))
+        found |= dict(zip(numbers.column_names, numbers.columns, strict=True))
+        known = [each.name for each in self.schema.columns]
+        # A cluster without categories is in the place of its first column.
+        place = {name: name if name in known else name.split(" x ")[0] for name in found}
+        names = sorted(found, key=lambda name: known.index(place[name]))
         table = pa.table({name: found[name] for name in names}).combine_chunks()
         counts = counts_in(numbers)
         yield with_counts(table, None if counts is None else np.array(counts))
@@ -210,27 +186,22 @@ class MixedPlan(Plan):
         generator: np.random.Generator,
     ) -> pd.DataFrame:
         """Compare both parts with the `original` records; the parameters are as in `Plan`."""
-        parts = (self.numbers, protected.masked), (self.categories, protected.categories)
-        found = [
-            plan.compare_with_original(own, records, estimates, generator)
-            for (plan, own), records in zip(parts, original, strict=True)
-        ]
-        return pd.concat(found, ignore_index=True)
+        given = estimates, generator
+        numbers = self.numbers.compare_with_original(protected.masked, original[0], *given)
+        own = self.categories.compare_with_original(protected.categories, original[1], *given)
+        return pd.concat([numbers, own], ignore_index=True)
 
     def audit(self) -> pd.DataFrame:
         """Audit both parts, and the sums of their independently computed epsilons of a record."""
-        tables, exact = [], []
-        for name, plan in (("numbers", self.numbers), ("categories", self.categories)):
-            table = plan.audit()
-            exact.append(table[table["unit"] == "record"].iloc[0])
+        parts = {"numbers": self.numbers.audit(), "categories": self.categories.audit()}
+        records = [table[table["unit"] == "record"].iloc[0] for table in parts.values()]
+        exact = _added(*(float(row["exact_epsilon"]) for row in records))
+        shipped = sum(float(row["shipped_epsilon"]) for row in records)
+        row = audit_row("record", "all columns", self.epsilon, exact, shipped, "sum of both parts")
+        for name, table in parts.items():
             whole = table["unit"].str.startswith("record")
-            tables.append(table.assign(unit=table["unit"].mask(whole, table["unit"] + f", {name}")))
-        found = _added(*(float(row["exact_epsilon"]) for row in exact))
-        shipped = sum(float(row["shipped_epsilon"]) for row in exact)
-        total = audit_row(
-            "record", "all columns", self.epsilon, found, shipped, "sum of both parts"
-        )
-        return pd.concat([*tables, pd.DataFrame([total])], ignore_index=True)
+            table["unit"] = table["unit"].mask(whole, table["unit"] + f", {name}")
+        return pd.concat([*parts.values(), pd.DataFrame([row])], ignore_index=True)
 
     def to_json(self) -> dict[str, Any]:
         parts = {"numbers": self.numbers, "categories": self.categories}
@@ -247,37 +218,28 @@ class MixedPlan(Plan):
 
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "MixedPlan":
-        schema, numbers, categories = fields["schema"], own["numbers"], own["categories"]
-        of_numbers, of_categories = schemas_of_parts(
-            schema, numbers["class_column"], fields["accept"]
-        )
-
-        def part(given: Mapping[str, Any], schema: Schema) -> Any:
-            more = {"schema": schema, "target": float(given["target"])}
-            more |= {"chosen_from": given["chosen_from"]}
-            return plan_class(given["kind"]).from_json(given, {**fields, **more})
-
-        return cls(
-            numbers=part(numbers, of_numbers), categories=part(categories, of_categories), **fields
-        )
+        public = own["numbers"]["class_column"]
+        schemas = _schemas_of_parts(fields["schema"], public, fields["accept"])
+        parts: dict[str, Any] = {}
+        for name, schema in zip(("numbers", "categories"), schemas, strict=True):
+            given = own[name]
+            more = {"target": float(given["target"]), "chosen_from": given["chosen_from"]}
+            kind = plan_class(given["kind"])
+            parts[name] = kind.from_json(given, {**fields, **more, "schema": schema})
+        return cls(**parts, **fields)
 
 
-def schemas_of_parts(
+def _schemas_of_parts(
     schema: Schema, class_column: str | None, accept: Iterable[str]
 ) -> tuple[Schema, Schema]:
-    """Return the schema of the numbers, and the schema of the other randomized columns.
+    """Return the `schema` of the numbers, which have no step, and of the other columns.
 
-    Numbers are the columns of the `schema` without a step. The `class_column` belongs to them.
-    Identifiers and weights belong to both, if `accept` has the names of their risks.
+    The `class_column` belongs to the numbers; `accept` has the names of accepted risks.
     """
     names = [each.name for each in schema.columns if each.continuous]
     kept = [*released_columns(schema, tuple(accept)), *([class_column] if class_column else [])]
     others = [each.name for each in schema.randomized if each.name not in {*names, class_column}]
     return schema.for_masking(names, kept), schema.only(others)
-
-
-def _of_numbers(numbers: MaskedPlan) -> tuple[str, ...]:
-    return (*numbers.names, *([numbers.class_column] if numbers.class_column else []))
 
 
 def _origin(numbers: MaskedPlan, categories: CategoricalPlan[Any]) -> Origin:

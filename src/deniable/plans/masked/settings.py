@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
 from deniable.plans.interface import Order, Part
-from deniable.plans.masked.mixed import MixedPlan, schemas_of_parts
+from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
 from deniable.plans.settings import PlanInputs, PlanOptions
 from deniable.plans.settings.columns import ColumnsSettings
@@ -41,10 +41,7 @@ class MaskedSettings(PlanOptions):
         return self.domain_factor is not None
 
     def plan(self, given: PlanInputs, part: Part | None = None) -> MaskedPlan:
-        """Return the plan of the inputs `given`, for a `part` of the respondents.
-
-        Raises `DeniableError` if the plan is impossible, or a risk is not accepted.
-        """
+        """Return the plan of the inputs `given`, for a `part` of the respondents."""
         more: dict[str, Any] = self.model_dump(exclude={"kind"}, exclude_none=True)
         more |= {"data": given.data, "accept": given.accept, "part": part}
         return MaskedPlan.from_schema(given.schema, **more)
@@ -80,12 +77,8 @@ class MixedSettings(PlanOptions):
 
     def plan(self, given: PlanInputs) -> MixedPlan:
         numbers = self.numbers.plan(given, self.categories.answering)
-        masked = given.schema.for_masking(numbers.names)  # without steps, as masked numbers are
-        columns = [
-            masked[each.name] if each.name in numbers.names else each
-            for each in given.schema.columns
-        ]
-        whole = given.schema.model_copy(update={"columns": columns})
-        _, rest = schemas_of_parts(whole, numbers.class_column, given.accept)
-        data = None if given.data is None else given.data.with_schema(rest)
-        return MixedPlan.of(numbers, self.categories.plan(replace(given, schema=rest, data=data)))
+        taken = {*numbers.names, numbers.class_column}
+        rest = [each.name for each in given.schema.randomized if each.name not in taken]
+        schema = given.schema.only(rest)
+        data = None if given.data is None else given.data.with_schema(schema)
+        return MixedPlan.of(numbers, self.categories.plan(replace(given, schema=schema, data=data)))
