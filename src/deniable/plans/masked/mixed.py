@@ -185,7 +185,10 @@ class MixedPlan(Plan):
         estimates: Mapping[str, pd.DataFrame],
         generator: np.random.Generator,
     ) -> pd.DataFrame:
-        """Compare both parts with the `original` records; the parameters are as in `Plan`."""
+        """Compare both parts of `protected` records with the `original` ones.
+
+        `estimates` and `generator` are as in `Plan`.
+        """
         given = estimates, generator
         numbers = self.numbers.compare_with_original(protected.masked, original[0], *given)
         own = self.categories.compare_with_original(protected.categories, original[1], *given)

@@ -9,9 +9,7 @@ from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_par
 from deniable.plans.interface import Order, Part
 from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.settings import PlanInputs, PlanOptions
-from deniable.plans.settings.columns import ColumnsSettings
-from deniable.plans.settings.strata import StrataSettings
+from deniable.plans.settings import ColumnsSettings, PlanInputs, PlanOptions, StrataSettings
 from deniable.validation import Epsilon, Values
 
 

@@ -5,3 +5,4 @@ from .shared import (
     RecordOptions as RecordOptions,
     only_option as only_option,
 )
+from .strata import StrataSettings as StrataSettings
