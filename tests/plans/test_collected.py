@@ -314,7 +314,7 @@ def test_epsilon_of_a_client_that_answers_about_all_pairs_equals_an_enumeration(
     probabilities: dict[tuple[int, ...], dict[Any, Fraction]] = {}
     for record in product((0, 1), repeat=3):
         values = dict(zip("abc", record, strict=True))
-        answers = {(): Fraction(1)}
+        answers: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}
         for names in question:
             p, true = Fraction(plan.design.tables[names].keep), tuple(values[n] for n in names)
             answers = {
