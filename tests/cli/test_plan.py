@@ -243,7 +243,7 @@ def test_the_number_of_records_for_an_error_is_printed(
     table = records_for_error(read_plan("plan.json"), 0.05, [["sex", "grade"]])
     assert table["columns"].tolist() == ["sex", "grade", "sex x grade"]
     assert table["values"].tolist() == [2, 3, 6]
-    rows: list[dict[str, Any]] = [*map(dict, table.to_dict("records"))]
+    rows: list[Any] = table.to_dict("records")
     for r, row in zip((2, 3, 6), rows, strict=True):
         critical = stats.chi2.isf(0.05 / r, 1)
         assert row["absolute"] == math.ceil(critical / 4 / 0.05**2)
