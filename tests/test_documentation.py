@@ -27,6 +27,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)", re.MULTILINE)
 CARRIED_OUT = {
     "README.md": "tests/test_public_names.py",
     "docs/own-data.md": "tests/test_own_data.py",
+    "docs/numbers-and-clusters.md": "tests/plans/test_page.py",
     "docs/designing-a-channel.md": "tests/design/test_page.py",
     "docs/adding-a-mechanism.md": "tests/workflow/test_adding.py",
     "docs/elsewhere.md": "tests/workflow/test_module.py",

@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -307,3 +308,17 @@ def sha256(path: Path | str) -> str:
     """Return the SHA-256 of the file at `path`, in hexadecimal."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that are free on the machine, at most the control group's limit.
+
+    It is the largest integer of the system where this is unknown.
+    """
+    found = [sys.maxsize]
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        found.append(1024 * int(next(x for x in lines if x.startswith("MemAvailable")).split()[1]))
+    with suppress(OSError, ValueError):
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text("ascii")))
+    return min(found)

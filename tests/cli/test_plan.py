@@ -1,18 +1,21 @@
 """``deniable plan`` and ``deniable compare``: what they print, write and refuse."""
 
 import json
+import math
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from deniable.cli import main
-from deniable.plans import ColumnsPlan, read_plan
+from deniable.plans import ColumnsPlan, Part, read_plan, records_for_error
 
 SCHEMA = """\
 format: deniable-schema
@@ -185,3 +188,98 @@ def test_what_no_epsilon_covers_is_no_part_of_the_suspicion(
     said = capsys.readouterr().out
     assert "can rise to 2.67 % at most, except for the disclosures that are not covered\n" in said
     assert "not covered: " in said
+
+
+HALVES = "plan survey.yaml --epsilon 8 --out plan.json --mechanism generalized-rr"
+
+
+def test_clusters_from_the_randomized_answers_of_a_half(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("survey.csv").write_text("sex,grade\n" + "F,low\nM,high\n" * 200)
+    assert main([*HALVES.split(), "--part", "1/2:text"]) == 0
+    assert read_plan("plan.json").part == Part(2, 1, "text")
+    assert main(["protect", "survey.csv", "plan.json", "--out", "half", "--test", "1"]) == 0
+    found = [*HALVES.split(), "--part", "2/2:text", "--clusters-from", "half/test"]
+    assert main([*found, "6", "0.3"]) == 0
+    plan = read_plan("plan.json")
+    assert (plan.chosen_from, plan.risks, plan.part) == (
+        "randomized answers",
+        {},
+        Part(2, 2, "text"),
+    )
+    assert [name for name, *_ in plan.mechanisms()] == ["sex x grade"]
+    assert main([*found, "5", "0.3"]) == 0  # 6 joint cells are too many
+    assert len(read_plan("plan.json").mechanisms()) == 2
+    Path("p.yaml").write_text(
+        "{kind: columns, p: 0.9, clusters: {from: half/test, t_v: 6, t_d: 0.3}}"
+    )
+    assert main(["plan", "survey.yaml", "--settings", "p.yaml", "--out", "plan.json"]) == 0
+    assert [name for name, *_ in read_plan("plan.json").mechanisms()] == ["sex x grade"]
+    capsys.readouterr()
+    Path("other.yaml").write_text(SCHEMA.replace("population: survey", "population: others"))
+    for options, words in (
+        ("--clusters-from half/test 5000 0.3", "clusters.t_v: 5000; allowed: at most 1000"),
+        ("--clusters-from half/test six 0.3", "give T_v, a whole number of cells"),
+        ("--clusters-from half 6 0.3", "no plan.json"),
+        ("--clusters-from half/test 6 0.3 --cluster sex,grade", "name none"),
+        ("--part 1:2", "give TAKE/OF:SEED"),
+        ("--part 3/2:text", "part 3 of 2"),
+        ("--part 1/2:t --data survey.csv --accept chosen_by_data", "state both by --settings"),
+    ):
+        assert main([*HALVES.replace("plan.json", "no.json").split(), *options.split()]) == 2
+        assert words in capsys.readouterr().err
+    other = [each.replace("survey.yaml", "other.yaml") for each in found]
+    assert main([*other, "6", "0.3"]) == 2
+    assert "'others', but the schema states 'survey'" in capsys.readouterr().err
+    assert not Path("no.json").exists()
+
+
+def test_the_number_of_records_for_an_error_is_printed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*HALVES.split(), "--for-error", "0.05", "--table", "sex,grade"]) == 0
+    assert "confidence 0.95" in capsys.readouterr().out
+    table = records_for_error(read_plan("plan.json"), 0.05, [["sex", "grade"]])
+    assert table["columns"].tolist() == ["sex", "grade", "sex x grade"]
+    assert table["values"].tolist() == [2, 3, 6]
+    rows: list[Any] = table.to_dict("records")
+    for r, row in zip((2, 3, 6), rows, strict=True):
+        critical = stats.chi2.isf(0.05 / r, 1)
+        assert row["absolute"] == math.ceil(critical / 4 / 0.05**2)
+        assert row["relative"] == math.ceil(critical * (r - 1) / 0.05**2)
+        assert row["estimate_absolute"] == math.ceil(row["absolute"] * row["propagation"] ** 2)
+    # exp(4) on the diagonal: (parity + r - 1) / (parity - 1)
+    factors = [(math.exp(4) + r - 1) / (math.exp(4) - 1) for r in (2, 3)]
+    assert table["propagation"].tolist() == pytest.approx([*factors, math.prod(factors)])
+    subsets = [*HALVES.replace("8", "1").replace("generalized-rr", "hadamard").split()]
+    assert main([*subsets, "--for-error", "0.05"]) == 0
+    assert "–" in capsys.readouterr().out
+    Path("p.yaml").write_text("{kind: collected, epsilon: 1}")
+    made = "plan survey.yaml --settings p.yaml --out no.json --for-error"
+    assert main([*made.split(), "0.05"]) == 2
+    assert "a plan of kind collected has no channels" in capsys.readouterr().err
+    assert main([*HALVES.replace("plan.json", "no.json").split(), "--for-error", "0"]) == 2
+    assert "[1e-9, inf)" in capsys.readouterr().err
+    assert not Path("no.json").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "{kind: columns, epsilon: 3}",
+        "{kind: columns, p: 0.7, joint: [[sex, grade]]}",
+        "{kind: columns, epsilon: 3, joint: [[sex, grade]], mechanism: generalized-rr}",
+        "{kind: strata, strata: [sex], epsilon: 3}",
+    ],
+)
+def test_every_kind_of_randomized_records_has_adjusted_weights(
+    settings: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("p.yaml").write_text(settings)
+    assert main(["plan", "survey.yaml", "--settings", "p.yaml", "--out", "plan.json"]) == 0
+    assert main(["protect", "survey.csv", "plan.json", "--out", "r", "--test", "1"]) == 0
+    assert main(["estimate", "r/test", "--adjusted-weights", "--out", "w.csv"]) == 0
+    weights = pd.read_csv("w.csv")["weight"]
+    assert len(weights) == 200
+    assert weights.sum() == pytest.approx(1)

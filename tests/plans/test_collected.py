@@ -3,6 +3,10 @@
 import copy
 import json
 import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ from pydantic import ValidationError
 from scipy import stats
 from tests.rrba.collected_records import DOMAIN, some_records
 
-from deniable import CollectedPlan, randomize
+from deniable import CollectedPlan, Released, randomize
 from deniable.datasets.networks import drawn_file, from_resources
 from deniable.errors import DataError, DeniableError
 from deniable.plans import PlanInputs
@@ -24,11 +28,14 @@ from deniable.plans.collected import audit
 from deniable.plans.collected.settings import CollectedSettings
 from deniable.plans.document import plan_from_json, plan_to_json, read_plan, verify_plan, write_plan
 from deniable.plans.interface import Part
+from deniable.plans.settings.finding_clusters import ClustersSettings
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
+from deniable.rrba import collect_answers
 from deniable.sampling.keyed import KeyedDraws
 from deniable.schema import Schema, schema_from_dict
 
+FALSE_ALARMS = 1e-6  # of a test as a whole; seeds are fixed
 NETWORKS = Path(__file__).resolve().parents[2] / "resources" / "networks"
 
 
@@ -293,3 +300,66 @@ def test_attributes_of_one_category_are_no_obstacle() -> None:
     responses = plan.responses(randomize(frame_of(data), plan, np.random.default_rng(1)))
     compared = plan.compare_with_original(responses, data, {}, np.random.default_rng(1))
     assert compared.set_index("columns").loc["k x l", "l2_estimate"] == pytest.approx(0)
+
+
+# -- every client answers about all pairs ([multirr], 4.3) -----------------------------------------
+
+BITS = Domain(tuple(Attribute(name, ("0", "1")) for name in "abc"))
+
+
+def test_epsilon_of_a_client_that_answers_about_all_pairs_equals_an_enumeration() -> None:
+    plan = CollectedPlan.from_schema(schema_of(BITS), 1.0, answers="all")
+    (question,) = plan.design.questions
+    assert question == (("a", "b"), ("a", "c"), ("b", "c"))
+    probabilities: dict[tuple[int, ...], dict[Any, Fraction]] = {}
+    for record in product((0, 1), repeat=3):
+        values = dict(zip("abc", record, strict=True))
+        answers: dict[tuple[Any, ...], Fraction] = {(): Fraction(1)}
+        for names in question:
+            p, true = Fraction(plan.design.tables[names].keep), tuple(values[n] for n in names)
+            answers = {
+                (*before, cell): weight * ((1 - p) / 4 + (p if cell == true else 0))
+                for before, weight in answers.items()
+                for cell in product((0, 1), repeat=2)
+            }
+        assert sum(answers.values()) == 1
+        probabilities[record] = answers
+    largest = max(
+        math.log(max(first[each] / second[each] for each in first))
+        for first, second in product(probabilities.values(), repeat=2)
+    )
+    assert largest == pytest.approx(plan.epsilon, abs=1e-12)
+    assert plan.epsilon == pytest.approx(1.0)
+    assert plan.audit()["holds"].all()
+    # The answers of a client have this very distribution: all three of them, at once.
+    number = 600
+    same = Microdata(BITS, tuple(np.full(number, code) for code in (0, 1, 1)))
+    alone = replace(plan.design, block=1)
+    collected, _ = collect_answers(alone, same, KeyedDraws(bytes(32), b"a plan"))
+    own = collected[collected["reports"] == 1].groupby("block")["categories"]
+    drawn = Counter(tuple(tuple(map(int, x.split(" x "))) for x in cells) for _, cells in own)
+    expected = probabilities[0, 1, 1]
+    counts = np.array([drawn[each] for each in expected])
+    exact = number * np.array([float(each) for each in expected.values()])
+    assert stats.chi2.sf(((counts - exact) ** 2 / exact).sum(), len(exact) - 1) > FALSE_ALARMS
+
+
+def test_intervals_of_all_pairs_cover_and_clusters_are_found_from_them() -> None:
+    """60 collections; at least as many cover as a binomial of .93 does but for FALSE_ALARMS."""
+    plan = CollectedPlan.from_schema(SCHEMA, 8.0, answers="all")
+    true, covered = some_records(3000), dict.fromkeys(("a", "a x b"), 0)
+    frame, clusters = frame_of(true), ClustersSettings(source="first", t_v=6, t_d=0.3)
+    for seed in range(60):
+        released = Released(randomize(frame, plan, np.random.default_rng(seed)), plan)
+        assert released.records == 3000
+        for label in covered:
+            names = label.split(" x ")
+            row = released.table(names, target="file").iloc[0]
+            exact = true.counts(names).reshape(-1)[0] / 3000
+            covered[label] += row["ci_low"] <= exact <= row["ci_high"]
+    assert min(covered.values()) >= stats.binom.ppf(FALSE_ALARMS / 2, 60, 0.93), covered
+    found = clusters.find(PlanInputs(SCHEMA, released={"first": released.responses}))
+    assert found == ((("a", "b"),), "randomized answers")
+    direct = clusters.model_copy(update={"by": "attributes"})
+    with pytest.raises(DeniableError, match="are not their categories"):
+        direct.find(PlanInputs(SCHEMA, released={"first": released.responses}))

@@ -328,7 +328,7 @@ def test_the_epsilon_of_two_parts_is_the_larger_one() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"kind": "rows"}, "a plan of kind 'rows'; allowed: columns, strata, masked, collected"),
+    ({"kind": "rows"}, "a plan of kind 'rows'; allowed: columns, strata, masked, mixed, collected"),
     ({}, "the kind is missing"),
     ({"kind": "columns"}, "none of epsilon, beta, breach, p and a mapping matrix given"),
     ({"kind": "columns", "epsilon": 1.0, "p": 0.5}, "epsilon and p of epsilon, beta"),

@@ -74,7 +74,7 @@ def test_a_client_that_answers_about_one_table_uses_the_epsilon_of_one_answer() 
 @given(
     epsilon=st.floats(0.01, 10),
     floor=st.none() | st.floats(0.01, 1),
-    answers=st.sampled_from(["view", "table"]),
+    answers=st.sampled_from(["view", "table", "all"]),
 )
 def test_a_requested_epsilon_of_a_record_is_met_and_never_exceeded(
     epsilon: float, floor: float | None, answers: Any
@@ -87,10 +87,11 @@ def test_a_requested_epsilon_of_a_record_is_met_and_never_exceeded(
 
 TABLE = CollectedTable(("a", "b"), 6, 0.5)
 BAD_DESIGNS: dict[str, tuple[Any, str]] = {
-    "an attribute twice": (
-        lambda: CollectionDesign(DOMAIN, ((("a", "b"), ("b", "c")),), {("a", "b"): TABLE}),
-        "name each attribute once",
+    "a table twice": (
+        lambda: CollectionDesign(DOMAIN, ((("a", "b"), ("a", "b")),), {("a", "b"): TABLE}),
+        "name each table once",
     ),
+    "no table": (lambda: CollectionDesign(DOMAIN, ((),), {}), "the question about nothing"),
     "another number of cells": (
         lambda: CollectionDesign(DOMAIN, ((("a", "c"),),), {("a", "c"): TABLE}),
         "has 4 cells, not 6",

@@ -83,7 +83,7 @@ class Released(ItemSetEstimates):
             refuse_no_plan(plan)
             self.plan = plan
         self.responses: Responses = self.plan.responses(public)
-        self._columns = {column.name: column for column in self.plan.schema.randomized}
+        self._columns = {column.name: column for column in self.plan.schema_of_tables.randomized}
 
     @property
     def domain(self) -> Domain:
@@ -172,10 +172,13 @@ class Released(ItemSetEstimates):
         """
         named = None if names is None else self._named(names)
         masked = self.responses.numbers(named, quantiles, **options)
-        if masked is not None:
-            return masked
         numeric = [name for name, column in self._columns.items() if column.on_grid]
-        chosen = numeric if named is None else named
+        chosen = numeric if named is None else list(named)
+        if masked is not None:
+            own = set(masked["column"])
+            chosen = [name for name in chosen if name not in own]
+            if not chosen:
+                return masked
         for name in chosen:
             if name not in numeric:
                 raise DeniableError(
@@ -185,7 +188,8 @@ class Released(ItemSetEstimates):
         known, wanted = self._estimator(**options)
         tables = [self._table([name]) for name in chosen]
         known.count(tables)
-        parts = [
+        parts = [] if masked is None else [masked]
+        parts += [
             summarized(self._columns[name], table, known, quantiles, each)
             for each in wanted
             for name, table in zip(chosen, tables, strict=True)
@@ -384,7 +388,7 @@ class Released(ItemSetEstimates):
     def _schema(self) -> Schema:
         """Return the schema of the plan, if the release has categories."""
         self.responses.refuse_no_categories()
-        return self.plan.schema
+        return self.plan.schema_of_tables
 
     def _refuse_without_records(self, what: str) -> None:
         if not self.responses.has_randomized_records:

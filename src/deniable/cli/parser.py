@@ -95,6 +95,9 @@ examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json
   deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
   deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
+  deniable plan survey.yaml --epsilon 2 --out plan.json --for-error 0.05 --table sex,income
+  deniable plan survey.yaml --epsilon 2 --out first.json --part 1/2:panel
+  deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 9 0.1
   deniable plan survey.yaml --settings plan.yaml --out plan.json
   deniable plan --verify plan.json --matrices matrices.csv
 """
@@ -220,6 +223,12 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--data", type=Path, metavar="FILE", help=text)
     text = "join columns of the original file that depend by T_D or more, up to T_V cells"
     add("--clusters-from-data", nargs=2, metavar=("T_V", "T_D"), help=text)
+    text = "the same by randomized answers, a public folder"
+    add("--clusters-from", nargs=3, metavar=("PUBLIC", "T_V", "T_D"), help=text)
+    text = "the part of the respondents that answers, by a public text, such as 2/2:panel"
+    add("--part", metavar="TAKE/OF:SEED", help=text)
+    text = "also print the number of records for this error of proportions"
+    add("--for-error", type=float, metavar="E", help=text)
     add("--accept", nargs="+", metavar="NAME", help="accepted risks, by name")
     text = "options of a plan of any kind, as under plan in a config; instead of --epsilon"
     add("--settings", type=Path, metavar="PLAN.yaml", help=text)

@@ -17,12 +17,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Literal
 
 import numpy as np
 import scipy
 
 from deniable.channels import Channel, refuse_no_records
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import ChannelError, DeniableError, refuse_unknown
 
 MAX_CELLS = 10**200  # beyond, percentiles and squares leave the floats
 MAX_EXPONENT = 700.0  # exp of more is no float
@@ -56,24 +57,31 @@ def best_case_relative_error(categories: int, records: int, alpha: float = 0.05)
     return bonferroni_critical_value(categories, alpha) * sqrt((categories - 1) / records)
 
 
-def records_needed(categories: int, error: float, alpha: float = 0.05) -> int:
-    """Return the number of records for a relative error (6) of `error` at equal frequencies.
+def records_needed(
+    categories: int,
+    error: float,
+    alpha: float = 0.05,
+    kind: Literal["relative", "absolute"] = "relative",
+) -> int:
+    """Return the number of records for an `error` of randomized proportions ([multirr], 2.3).
 
-    It is B (r - 1) / error^2 rounded up, with B at `alpha`. No distribution over r `categories`
-    needs fewer. The error is at least 1e-9.
+    The `kind` "relative" is (6) at equal frequencies: B (r - 1) / error^2 rounded up, with B at
+    `alpha`. No distribution over r `categories` needs fewer. "absolute" is (5) if a category has
+    half of the records: B / (4 error^2). No distribution needs more. The error is at least 1e-9.
 
     Examples
     --------
-    >>> records_needed(2, 0.1)
-    503
+    >>> records_needed(2, 0.1), records_needed(2, 0.05, kind="absolute")
+    (503, 503)
     """
+    refuse_unknown("kind of error", kind, ("relative", "absolute"))
     if not SMALLEST_ERROR <= error < math.inf:
-        raise DeniableError(f"the relative error must be in [1e-9, inf), not {error}")
-    records = max(
-        math.ceil((bonferroni_critical_value(categories, alpha) / error) ** 2 * (categories - 1)), 1
-    )
+        raise DeniableError(f"the {kind} error must be in [1e-9, inf), not {error}")
+    root = bonferroni_critical_value(categories, alpha)
+    spread = categories - 1 if kind == "relative" else min(categories - 1, 1) / 4
+    records = max(math.ceil((root / error) ** 2 * spread), 1)
     # Rounding may have lifted a whole number over itself.
-    one_less = records > 1 and best_case_relative_error(categories, records - 1, alpha) <= error
+    one_less = records > 1 and root * sqrt(spread / (records - 1)) <= error
     return records - 1 if one_less else records
 
 

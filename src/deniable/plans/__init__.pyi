@@ -5,7 +5,12 @@ from .categorical import CategoricalPlan as CategoricalPlan
 from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
 from .collected import CollectedPlan as CollectedPlan
 from .columns import ColumnsPlan as ColumnsPlan
-from .comparison import MechanismComparison as MechanismComparison, compare as compare, draw as draw
+from .comparison import (
+    MechanismComparison as MechanismComparison,
+    compare as compare,
+    draw as draw,
+    records_for_error as records_for_error,
+)
 from .document import (
     plan_from_json as plan_from_json,
     plan_to_json as plan_to_json,
@@ -30,7 +35,7 @@ from .kinds import (
     settings_from as settings_from,
 )
 from .making import make_plan as make_plan, plan_from_protocol as plan_from_protocol
-from .masked import MaskedPlan as MaskedPlan
+from .masked import MaskedPlan as MaskedPlan, MixedPlan as MixedPlan
 from .risks import (
     RISKS as RISKS,
     Origin as Origin,

@@ -219,6 +219,20 @@ class Plan(ABC):
         return self.schema
 
     @property
+    def schema_of_tables(self) -> Schema:
+        """The schema of the columns that have tables of categories."""
+        return self.schema
+
+    @property
+    def refuted(self) -> tuple[str, ...]:
+        """Claims about the mechanism that do not hold, as the plan itself states."""
+        return ()
+
+    def memory(self, records: int) -> int:
+        """Return the bytes that so many `records` need at once; 0 if they are read in batches."""
+        return 0
+
+    @property
     def record_protocol(self) -> "Protocol | None":
         """The protocol that randomizes all records in the same way; None if there is none."""
         return None

@@ -39,6 +39,10 @@ KINDS: Mapping[str, PlanKind] = {
         "deniable.plans.masked.plan:MaskedPlan",
         "deniable.plans.masked.settings:MaskedSettings",
     ),
+    "mixed": PlanKind(
+        "deniable.plans.masked.mixed:MixedPlan",
+        "deniable.plans.masked.settings:MixedSettings",
+    ),
     "collected": PlanKind(
         "deniable.plans.collected.plan:CollectedPlan",
         "deniable.plans.collected.settings:CollectedSettings",

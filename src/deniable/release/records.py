@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from deniable.errors import DeniableError
+from deniable.files import free_memory
 from deniable.plans import Plan
 from deniable.release.digests import Fingerprint, Sketch
 from deniable.release.entries import RecordDigests
 from deniable.release.writing import encoded_text
 from deniable.schema import RecordBatch, RecordsFile
 
+MEMORY = 230_000_000
+"""Bytes that a release needs besides the ones of its plan (`Plan.memory`), measured."""
 Progress = Callable[[str, int, int], None]
 """Receives a step, the number of records done, and of how many (0: not yet known)."""
 
@@ -34,7 +37,8 @@ class OriginalRecords:
         self.file = RecordsFile.open(source, plan.schema_of_originals, passed=plan.passed)
         self.progress, self._schema = progress, plan.schema
         self.fingerprint: list[bytes] = []
-        self._records = 0
+        self._records, self._plan = 0, plan
+        self._refuse_too_many(self.file.expected)
         # A file was read in the encoding that its release is written in.
         file, in_memory = plan.schema.file, not isinstance(source, str | Path)
         encoding = codecs.lookup(file.encoding or "utf-8").name if file.kind == "csv" else "utf-8"
@@ -61,8 +65,19 @@ class OriginalRecords:
             fingerprint.add(batch)
             self._refuse_inexpressible(batch)
             self._records += len(batch)
+            self._refuse_too_many(self._records)
         self.fingerprint = list(fingerprint.parts())
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
+
+    def _refuse_too_many(self, records: int) -> None:
+        """Raise `DeniableError` if memory cannot hold so many `records`, and the plan must."""
+        needed = self._plan.memory(records)
+        if needed and needed + MEMORY > (free := free_memory()):
+            raise DeniableError(
+                f"{records:,} records need {(needed + MEMORY) // 10**6:,} MB of memory, because a "
+                f"plan of kind {self._plan.kind} holds all numbers at once, and {free // 10**6:,} "
+                "MB are free; mask fewer columns, or use a machine with more memory"
+            )
 
     def _refuse_inexpressible(self, batch: RecordBatch) -> None:
         """Refuse passed texts that the file of the release cannot hold, before epsilon counts."""

@@ -63,7 +63,7 @@ class Risk:
         self._unchanged: dict[str, int] = {}
         self._records = self.left_out = 0
         self.outside: tuple[OutsideBounds, ...] = ()
-        self._passed = {name: _Values() for name in plan.passed}
+        self._passed: dict[str, _Values] = {}
         names = tuple(quasi_identifiers)
         self._known = _QuasiIdentifiers(self._protocol, names) if names else None
 
@@ -72,8 +72,8 @@ class Risk:
     ) -> None:
         """Add a batch: `original` and `randomized` values, and the columns `passed` as is."""
         self._records += len(original)
-        for name, values in self._passed.items():
-            values.add(passed[name])
+        for name, column in passed.items():
+            self._passed.setdefault(name, _Values()).add(column)
         for attribute in original.domain:
             name, codes = attribute.name, original.column(attribute.name)
             counts = np.bincount(codes, minlength=attribute.size)

@@ -182,6 +182,8 @@ class ReleaseSettings(Strict):
 
 def _by_content(plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a `plan` with the SHA-256 of files of matrices in place of paths."""
+    if isinstance(plan.get("categories"), dict):
+        return {**plan, "categories": _by_content(plan["categories"])}
     matrix = plan.get("matrix")
     if not isinstance(matrix, dict) or "files" not in matrix:
         return dict(plan)

@@ -15,6 +15,7 @@ from .masked import (
     histogram_table as histogram_table,
     with_counts as with_counts,
 )
+from .mixed import MixedResponses as MixedResponses
 from .originals import compare_records as compare_records
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
 from .strata import table_within_strata as table_within_strata

@@ -62,9 +62,10 @@ class CollectedResponses(Responses):
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of columns `names`, from all collected tables that contain them.
 
-        The question of a client is random and known; it is a part of the randomized value. Raises
-        `DeniableError` if no name is given, a name is unknown or given twice, or no collected table
-        contains all columns.
+        If a client answers about several of them, the first one counts: all its answers are about
+        one record. The question of a client is random and known; it is a part of the randomized
+        value. Raises `DeniableError` if no name is given, a name is unknown or given twice, or no
+        collected table contains all columns.
         """
         domain = domain_of(self._design.domain, names)
         ways = self._ways(domain)
@@ -87,8 +88,9 @@ class CollectedResponses(Responses):
     def _ways(self, domain: Domain) -> list[tuple[Channel, Counts]]:
         """Return the different channels of the answers about some columns, and their counts."""
         found: dict[tuple[float, bytes], tuple[Floats, Counts]] = {}
-        for names, answers in self._tables.items():
-            if set(domain.names) <= set(names):
+        for question in self._design.questions:
+            for names in [each for each in question if set(domain.names) <= set(each)][:1]:
+                answers = self._tables[names]
                 cells = cells_of(self._design.domain.project(names), domain)
                 fake: Floats = np.bincount(cells, answers.average_fake, domain.size).astype(float)
                 reports = np.zeros(domain.size, dtype=np.int64)

@@ -71,7 +71,7 @@ class MaskedResponses(Responses):
         mechanism: NumericMechanism,
         class_column: str | None = None,
     ) -> None:
-        self._schema, self.mechanism, self._class_column = schema, mechanism, class_column
+        self._schema, self.mechanism, self.class_column = schema, mechanism, class_column
         self._source = open_source(source, schema.file.delimiter, schema.file.encoding)
         for name in (*mechanism.domains.names, *([class_column] if class_column else [])):
             if name not in self._source.types:
@@ -89,9 +89,9 @@ class MaskedResponses(Responses):
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes; empty without a class column."""
-        if self._class_column is None:
+        if self.class_column is None:
             return ()
-        return self._schema[self._class_column].attribute().categories
+        return self._schema[self.class_column].attribute().categories
 
     @cached_property
     def data(self) -> NumericMicrodata:
@@ -99,8 +99,8 @@ class MaskedResponses(Responses):
         names, faults = self.mechanism.domains.names, ValidationErrors()
         read: dict[str, list[Floats]] = {name: [] for name in names}
         labels, coder, coded = list[Any](), None, list[str]()
-        if self._class_column is not None:
-            column = self._schema[self._class_column]
+        if self.class_column is not None:
+            column = self._schema[self.class_column]
             coder, coded = Coder(column, self._source.types[column.name]), [column.name]
         for piece in self._source.pieces(coded, names, faults):
             for name in names:

@@ -9,6 +9,7 @@ once. The distribution is the same, and only the channels read original values.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -36,8 +37,8 @@ from deniable.rrba.tables import (
 from deniable.rrba.views import Combination, View, make_views
 from deniable.sampling import KeyedDraws
 
-AnswersOfClient = Literal["view", "table"]
-"""Whether a client answers about all tables of a view, or about one table."""
+AnswersOfClient = Literal["view", "table", "all"]
+"""Whether a client answers about all tables of a view, about one table, or about all tables."""
 FLOOR_ROUNDING = 1e-12
 """Relative amount by which a table's floats may lie below its floor; stated epsilons allow it."""
 SEPARATOR = " x "
@@ -76,8 +77,8 @@ class CollectionDesign:
     Each client receives one of the `questions`, and `tables` has the tables of all of them. By
     default every q is uniform. With a `floor` w, in (0, 1], the q of a block follows from all
     answers before, and no cell of it is below w / cells. A `block`, at least 1, is the number of
-    clients that receive the same tables. Raises `DeniableError` if a question has an attribute
-    twice, or a value is out of range.
+    clients that receive the same tables. Raises `DeniableError` if a question has a table twice, or
+    a value is out of range.
     """
 
     domain: Domain
@@ -90,11 +91,9 @@ class CollectionDesign:
         if self.block < 1:
             raise DeniableError(f"blocks of {self.block} clients; give at least 1")
         for question in self.questions:
-            names = [name for combination in question for name in combination]
-            if not names or len(set(names)) < len(names):
-                raise DeniableError(
-                    f"the question about {', '.join(names) or 'nothing'}: name each attribute once"
-                )
+            if not question or len(set(question)) < len(question):
+                named = ", ".join(map(SEPARATOR.join, question)) or "nothing"
+                raise DeniableError(f"the question about {named}: name each table once")
         for combination, table in self.tables.items():
             refuse_bad_keep(table.keep)
             if table.cells != self.domain.project(combination).size:
@@ -111,8 +110,9 @@ class CollectionDesign:
     def client_epsilon(self, question: int) -> float:
         """Return epsilon of the record of a client that receives a `question`, rounded up.
 
-        It is the sum over answers. Tables of a view share no attribute, so two records reach the
-        bounds of all tables at once: the sum is exact if the epsilons of answers are.
+        It is the sum over answers, which are drawn independently. Two records that differ in all
+        attributes differ in all tables, also if tables share attributes, so they reach the bounds
+        of all tables at once: the sum is exact if the epsilons of answers are.
         """
         tables = (self.tables[each] for each in self.questions[question])
         return log_rounded_up(
@@ -130,15 +130,17 @@ def design_collection(
 ) -> CollectionDesign:
     """Return the design with all tables of `size` attributes of a `domain`, in the fewest views.
 
-    Clients answer about a whole "view" or one "table", by `answers`. `keep_of` returns p for the
-    numbers of cells of the tables of a question. For `floor` and `block` see `CollectionDesign`.
+    Clients answer about a whole "view", one "table" or "all" tables, by `answers`. For pairs, the
+    last is the protocol of [multirr], 4.3. `keep_of` returns p for the numbers of cells of the
+    tables of a question. For `floor` and `block` see `CollectionDesign`.
     Raises `DeniableError` if a parameter is out of range.
     """
     if floor is not None and not 0 < floor <= 1:
         raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
     views = make_views(domain.names, size)
     by_table = tuple((combination,) for view in views for combination in view)
-    questions = views if answers == "view" else by_table
+    every = tuple(combinations(domain.names, size))
+    questions = {"view": views, "table": by_table, "all": (every,)}[answers]
     tables = {}
     for question in questions:
         sizes = [domain.project(combination).size for combination in question]

@@ -98,8 +98,9 @@ class CollectedPlan(Plan):
         epsilon : float, above 0
         size : int
             Number of columns of each table.
-        answers : "view" or "table"
-            Whether a client answers about all tables of a view, or about one table.
+        answers : "view", "table" or "all"
+            Whether a client answers about all tables of a view, about one table, or about all
+            tables. For pairs, the last is the protocol of [multirr], 4.3.
         floor : float, in (0, 1], optional
             With a floor w, fake answers follow the estimates so far, and no cell of a table of m
             cells is below w / m. By default fake answers are uniform.

@@ -17,7 +17,7 @@ class CollectedSettings(RecordOptions):
 
     kind: Literal["collected"]
     size: Annotated[int, Field(ge=2, le=8)] = 2
-    answers: Literal["view", "table"] = "view"
+    answers: Literal["view", "table", "all"] = "view"
     p: Probability | None = None
     epsilon: Epsilon | None = None
     update: Literal["uniform", "pooled"] = "uniform"

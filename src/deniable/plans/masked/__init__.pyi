@@ -1,2 +1,3 @@
+from .mixed import MixedPlan as MixedPlan
 from .plan import MaskedPlan as MaskedPlan
-from .settings import MaskedSettings as MaskedSettings
+from .settings import MaskedSettings as MaskedSettings, MixedSettings as MixedSettings

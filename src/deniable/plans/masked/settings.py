@@ -1,13 +1,15 @@
 """Settings of masked plans, as a mapping in the workflow's config."""
 
-from typing import Annotated, Literal, Self
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
-from deniable.plans.interface import Order
+from deniable.plans.interface import Order, Part
+from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.settings import PlanInputs, PlanOptions
+from deniable.plans.settings import ColumnsSettings, PlanInputs, PlanOptions, StrataSettings
 from deniable.validation import Epsilon, Values
 
 
@@ -36,6 +38,45 @@ class MaskedSettings(PlanOptions):
     def reads_records(self) -> bool:
         return self.domain_factor is not None
 
-    def plan(self, given: PlanInputs) -> MaskedPlan:
-        options = self.model_dump(exclude={"kind"}, exclude_none=True)
-        return MaskedPlan.from_schema(given.schema, data=given.data, accept=given.accept, **options)
+    def plan(self, given: PlanInputs, part: Part | None = None) -> MaskedPlan:
+        """Return the plan of the inputs `given`, for a `part` of the respondents."""
+        more: dict[str, Any] = self.model_dump(exclude={"kind"}, exclude_none=True)
+        more |= {"data": given.data, "accept": given.accept, "part": part}
+        return MaskedPlan.from_schema(given.schema, **more)
+
+
+class MixedSettings(PlanOptions):
+    """Settings of a `MixedPlan`: masked `numbers`, and channels of the other columns.
+
+    Order and part of the respondents are options of the `categories`.
+    """
+
+    kind: Literal["mixed"]
+    numbers: MaskedSettings
+    categories: Annotated[ColumnsSettings | StrataSettings, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _one_order(self) -> Self:
+        if "order" in self.numbers.model_fields_set:
+            raise ValueError("order of the numbers; allowed: in the section categories")
+        return self
+
+    @property
+    def reads_records(self) -> bool:
+        return self.numbers.reads_records or self.categories.reads_records
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        return self.categories.releases
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return self.categories.files
+
+    def plan(self, given: PlanInputs) -> MixedPlan:
+        numbers = self.numbers.plan(given, self.categories.answering)
+        taken = {*numbers.names, numbers.class_column}
+        rest = [each.name for each in given.schema.randomized if each.name not in taken]
+        schema = given.schema.only(rest)
+        data = None if given.data is None else given.data.with_schema(schema)
+        return MixedPlan.of(numbers, self.categories.plan(replace(given, schema=schema, data=data)))

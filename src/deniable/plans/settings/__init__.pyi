@@ -1,6 +1,8 @@
+from .columns import ColumnsSettings as ColumnsSettings
 from .shared import (
     PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,
     RecordOptions as RecordOptions,
     only_option as only_option,
 )
+from .strata import StrataSettings as StrataSettings

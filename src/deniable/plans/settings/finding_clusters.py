@@ -28,7 +28,7 @@ class ClustersSettings(Strict):
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     source: Annotated[str, Field(min_length=1, alias="from")]
-    by: Literal["attributes", "attributes_inverted"] = "attributes"
+    by: Literal["attributes", "attributes_inverted"] | None = None
     t_v: Annotated[int, Field(ge=2, le=1000)]
     t_d: Share
     ordinal: list[str] = Field(default_factory=list)
@@ -62,13 +62,15 @@ class ClustersSettings(Strict):
         from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
 
         pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
+        categories = all(table.reports.names == pair for pair, table in pairs.items())
+        by = self.by or ("attributes" if categories else "attributes_inverted")
         for pair, table in pairs.items():
             if table.domain != domain.project(pair):
                 raise DeniableError(
                     f"clusters from {self.source!r}: {' and '.join(pair)} have other categories "
                     "there; name a release of the same columns"
                 )
-            if self.by == "attributes" and table.reports.names != pair:
+            if by == "attributes" and table.reports.names != pair:
                 raise DeniableError(
                     f"clusters from {self.source!r}: the randomized values of {' and '.join(pair)} "
                     "are not their categories; use by: attributes_inverted"
@@ -77,7 +79,7 @@ class ClustersSettings(Strict):
         found = {}
         for (pair, table), each in zip(pairs.items(), counted, strict=True):
             values = each.tally.astype(float)
-            if self.by == "attributes_inverted":
+            if by == "attributes_inverted":
                 estimate = clip_and_rescale(unbiased_or_uniform(each.tally, table.channel))
                 values = estimate[table.order]
             found[pair] = values.reshape(table.domain.shape)
