@@ -13,10 +13,10 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
-from deniable.schema import RecordBatch, Schema
+from deniable.schema import Column, RecordBatch, Schema, weights_of
 
 ResponseKind = Literal["any", "categories"]
 MAX_CLUSTER = 4096
@@ -223,13 +223,25 @@ def blocks_of(
     return tuple(blocks)
 
 
-def count_cells(parts: Sequence[Domain], batches: Iterable[RecordBatch]) -> list[Counts]:
-    """Return the counts of the joint cells of each of the `parts`, in one pass over `batches`."""
+def count_cells(
+    parts: Sequence[Domain], batches: Iterable[RecordBatch], times: Column | None = None
+) -> list[Counts]:
+    """Return the counts of the joint cells of each of the `parts`, in one pass over `batches`.
+
+    Rows count once, or as many times as the weight `times` says. Raises `DeniableError` if that is
+    not a whole number below 2^31.
+    """
     counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
     for batch in batches:
+        rows = None if times is None else weights_of(batch.passed[times.name], times.decimal)
+        if rows is not None and times and np.any((rows % 1 != 0) | (rows >= 2**31)):
+            raise DeniableError(
+                f"column {shown(times.name)} is not a number of records in each row; give whole "
+                "numbers below 2^31"
+            )
         for number, part in enumerate(parts):
             cells = part.ravel([batch.codes[name] for name in part.names])
-            counts[number] += np.bincount(cells, minlength=part.size)
+            counts[number] += np.bincount(cells, rows, part.size).astype(np.int64)
     return counts
 
 

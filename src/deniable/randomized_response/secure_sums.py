@@ -36,7 +36,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes
+from deniable.arrays import Codes, Counts
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, refuse_no_source
@@ -80,6 +80,19 @@ class SecureSumError(DeniableError):
         super().__init__(message)
         self.parties = tuple(parties)
         self.traffic = traffic
+
+
+def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> Counts:
+    """Split `values`, shape (cells,), into one share for each of the `parties`.
+
+    The shares, shape (parties, cells), add up to the values modulo `modulus`. Without any one party
+    they are independent and uniform draws from `source`. `parties` times `modulus` is below 2^63.
+    """
+    shares = np.empty((parties, values.size), dtype=np.int64)
+    drawn = source.integers(0, modulus, (parties - 1) * values.size)
+    shares[:-1] = drawn.reshape(parties - 1, values.size)
+    shares[-1] = (values - shares[:-1].sum(axis=0)) % modulus
+    return shares
 
 
 class Network:
@@ -160,10 +173,7 @@ class Party:
         network.broadcast(seat, (total + self._indicator) % network.modulus)
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
-        shares = np.empty(network.parties, dtype=np.int64)
-        shares[:-1] = source.integers(0, network.modulus, network.parties - 1)
-        shares[-1] = -int(shares[:-1].sum()) % network.modulus
-        return shares
+        return split(np.zeros(1, dtype=np.int64), network.parties, network.modulus, source)[:, 0]
 
 
 Behaviour = Callable[[int, int], Party]
@@ -230,7 +240,7 @@ class BivariateDistribution:
             return ()
         names = " and ".join(map(repr, self.domain.names))
         return (
-            f"{names}: the counts add up to {total}, but {self.parties} parties are in one cell "
+            f"{names}: the counts add up to {total}, but {self.parties} records are in one cell "
             "each; a party sent wrong shares or broadcasts; run the pair again",
         )
 
@@ -281,7 +291,7 @@ def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple
             earlier, expected = first.setdefault(attribute.name, (pair, counts))
             for code in np.flatnonzero(counts != expected)[:1]:
                 messages.append(
-                    f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} parties in "
+                    f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} records in "
                     f"{earlier}, but {counts[code]} in {pair}; a party gave another answer in "
                     "one of them, or left; count both pairs again"
                 )
