@@ -267,7 +267,8 @@ def _add_secure_sum(parser: argparse.ArgumentParser) -> None:
     add("--party", required=True, type=int, metavar="I", help="number of this party, from 1")
     add("--parties", required=True, type=int, metavar="N", help="number of parties, at least 3")
     add("--table", **COLUMNS, action="append", default=[], help="a pair (repeat; default: all)")
-    add("--count", metavar="COLUMN", help="a weight column: the number of records of each row")
+    text = "a weight column: the number of records of each row (default: 1)"
+    add("--count", nargs=1, metavar="COLUMN", default=[], help=text)
     add("--out", type=_path, metavar="DIR", help="a new folder (default: standard output)")
     for name, text in (("add", "shares to a party"), ("total", "the partial sums of all parties")):
         add = actions.add_parser(name, help=f"add {text}", description=f"Add {text}.").add_argument

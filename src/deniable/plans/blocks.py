@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
@@ -228,16 +228,14 @@ def count_cells(
 ) -> list[Counts]:
     """Return the counts of the joint cells of each of the `parts`, in one pass over `batches`.
 
-    Rows count once, or as many times as the weight `times` says. Raises `DeniableError` if that is
-    not a whole number below 2^31.
+    Rows count once, or as many times as a weight `times`, which is a whole number below 2^31.
     """
     counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
     for batch in batches:
-        rows = None if times is None else weights_of(batch.passed[times.name], times.decimal)
-        if rows is not None and times and np.any((rows % 1 != 0) | (rows >= 2**31)):
+        rows = weights_of(batch.passed[times.name], times.decimal) if times else np.ones(len(batch))
+        if np.any((rows % 1 != 0) | (rows >= 2**31)):
             raise DeniableError(
-                f"column {shown(times.name)} is not a number of records in each row; give whole "
-                "numbers below 2^31"
+                f"column {times and times.name}: a number of records is a whole number below 2^31"
             )
         for number, part in enumerate(parts):
             cells = part.ravel([batch.codes[name] for name in part.names])

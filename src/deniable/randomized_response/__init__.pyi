@@ -79,8 +79,8 @@ from .spending import (
 )
 from .sum_messages import (
     SumMessage as SumMessage,
-    SumSession as SumSession,
     add_messages as add_messages,
+    empty_sum as empty_sum,
     share_counts as share_counts,
     summed_tables as summed_tables,
 )

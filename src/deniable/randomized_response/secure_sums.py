@@ -5,26 +5,7 @@ one to every party, and broadcasts the sum of the shares it received, plus 1 if 
 combination. The broadcasts add up to the count. The modulus is n + 1 because n + 1 counts are
 possible: modulo n, 0 and n would be equal.
 
-Secrecy: the distribution of all messages to a coalition depends on the others only through the sum
-of their indicators. That needs private channels, fresh uniform shares, and two parties outside it:
-
-- n - 1 parties together can compute the indicator of the last one; any coalition learns the sum of
-  the others, which reveals all if it is 0 or their number;
-- a reader of every channel can compute every indicator;
-- if a party leaves after a count, the difference to a later count without it reveals its value.
-
-Detected: a missing message, by the name of its sender; a table with counts that do not add up to n
-(each party is in exactly one cell); marginals of an attribute that differ between pairs. The total
-is compared with n in whole numbers, which is more than modulo n + 1.
-
-Not detected, or not traced:
-
-- the sender of shares that do not sum to 0, or of a wrong broadcast: both shift the count alike;
-- errors that cancel between cells of one pair: a party that answers for another category, or moves
-  as many parties from one cell to another as it contains;
-- the same errors repeated in all pairs, as if the record were another;
-- a party that broadcasts last: it can compute the count first, and set it, or leave;
-- whether a message was lost or not sent; all parties are assumed to receive the same broadcast.
+docs/secure-sum.md lists the detected errors, and what colluding parties learn.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -61,7 +61,7 @@ class ClustersSettings(Strict):
         if self.total is not None:
             from deniable.randomized_response import SumMessage, summed_tables  # noqa: PLC0415
 
-            summed = SumMessage.from_line(text_of(self.total, MAX_TOTAL), self.total)
+            summed = SumMessage.read(text_of(self.total, MAX_TOTAL), self.total)
             tables = summed_tables(summed, domain)
             found = clusters_from_tables(domain, tables, self.t_v, self.t_d, self.ordinal)
             return found, "the data, by a secure sum"
