@@ -21,7 +21,7 @@ from deniable.validation import Name, Strict, Values, fault_lines
 
 MODULUS = 2**53  # smaller whole numbers are exact in every reader of JSON
 MAX_RECORDS = 10**9  # of a party; wrong shares give a larger count, with a probability near 1
-MAX_SHARES = 4_000_000  # of a party, in memory at once
+MAX_SHARES = 3_000_000  # of a party, in memory at once
 
 
 class SumMessage(Strict):
