@@ -57,8 +57,8 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
         "records_dropped": any(each.missing.policy == "drop" for each in schema.randomized),
         **{name: name in accept for name in RELEASED_KINDS.values()},
     }
-    reasons = RISKS | ({"chosen_by_data": SHOWN_BY_SUM} if chosen_from == BY_SUM else {})
-    return {name: reasons[name] for name, so in holds.items() if so}
+    by_sum = {"chosen_by_data": SHOWN_BY_SUM} if chosen_from == BY_SUM else {}
+    return {name: by_sum.get(name, RISKS[name]) for name, so in holds.items() if so}
 
 
 def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:

@@ -28,7 +28,8 @@ class SumMessage(Strict):
     """A share, a partial sum or a total: one of the `values` per cell, table by table, row by row.
 
     The `sender` and the `receiver` are parties from 1. A party keeps the share to itself. Partial
-    sums have the receiver 0, totals also the sender 0. docs/secure-sum.md describes all fields.
+    sums have the receiver 0, totals also the sender 0. The terms of all messages are `format`,
+    `version`, `session`, `parties`, `modulus`, `tables`, `agreed`; see docs/secure-sum.md.
     """
 
     format: Literal["deniable-secure-sum"] = "deniable-secure-sum"
@@ -52,8 +53,9 @@ class SumMessage(Strict):
     def read(cls, given: bytes | str | dict[str, Any], where: str) -> "SumMessage":
         """Return the message `given` as JSON; raise `DataError` with the place `where`."""
         try:
-            is_text = isinstance(given, bytes | str)
-            return cls.model_validate_json(given) if is_text else cls.model_validate(given)
+            if isinstance(given, dict):
+                return cls.model_validate(given)
+            return cls.model_validate_json(given)
         except ValidationError as error:
             faults = "; ".join(fault_lines(error, cls, "message"))
             raise DataError(f"{where}: not a message of a secure sum ({faults})") from None

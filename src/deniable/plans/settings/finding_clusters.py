@@ -62,8 +62,8 @@ class ClustersSettings(Strict):
             from deniable.randomized_response import SumMessage, summed_tables  # noqa: PLC0415
 
             summed = SumMessage.read(text_of(self.total, MAX_TOTAL), self.total)
-            tables = summed_tables(summed, domain)
-            found = clusters_from_tables(domain, tables, self.t_v, self.t_d, self.ordinal)
+            exact = summed_tables(summed, domain)
+            found = clusters_from_tables(domain, exact, self.t_v, self.t_d, self.ordinal)
             return found, "the data, by a secure sum"
         if self.source not in given.released:
             known = ", ".join(given.released) or "none"
