@@ -28,13 +28,24 @@ CARRIED_OUT = {
     "README.md": "tests/test_public_names.py",
     "docs/own-data.md": "tests/test_own_data.py",
     "docs/numbers-and-clusters.md": "tests/plans/test_page.py",
+    "docs/secure-sum.md": "tests/cli/test_secure_sum.py",
     "docs/designing-a-channel.md": "tests/design/test_page.py",
     "docs/adding-a-mechanism.md": "tests/workflow/test_adding.py",
     "docs/elsewhere.md": "tests/workflow/test_module.py",
 }
 
 
-COMMANDS = ("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design")
+COMMANDS = (
+    "schema",
+    "compare",
+    "plan",
+    "ledger",
+    "protect",
+    "secure-sum",
+    "estimate",
+    "channel",
+    "design",
+)
 
 
 def anchors(page: Path) -> set[str]:

@@ -416,7 +416,7 @@ def test_margins_tell_of_a_party_that_answers_two_ways_in_two_pairs():
     counted = counted_pairs(data, pairs, rng(0), {("a", "b"): lie})
     assert not any(distribution.inconsistencies for distribution in counted.values())
     assert disagreeing_margins(counted.values()) == (
-        "a 'x': 1 parties in a and b, but 2 in a and c; a party gave another answer in one of "
+        "a 'x': 1 records in a and b, but 2 in a and c; a party gave another answer in one of "
         "them, or left; count both pairs again",
     )
     assert disagreeing_margins([counted["a", "b"]]) == ()

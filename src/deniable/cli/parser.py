@@ -111,6 +111,17 @@ examples:
   deniable compare survey.csv survey.yaml --epsilon 1 2 --table sex,income --out compared
   deniable compare survey.csv survey.yaml --epsilon 1 2 --public
 """
+SUM = """\
+Count pairs of columns in the files of three or more parties, without showing the counts of one.
+Each party splits its counts into shares and adds the shares to it. Anybody adds the partial sums.
+The total is exact and no epsilon covers it: see docs/secure-sum.md.
+"""
+SUM_EXAMPLES = """\
+examples:
+  deniable secure-sum share own.csv survey.yaml --session may --party 1 --parties 3 --out shares
+  deniable secure-sum add share-1-to-1.jsonl share-2-to-1.jsonl share-3-to-1.jsonl --out sum-1.jsonl
+  deniable secure-sum total survey.yaml sum-1.jsonl sum-2.jsonl sum-3.jsonl --out total.json
+"""
 ESTIMATE = """\
 Estimate from the public folder of a release alone: marginal distributions, tables, proportions,
 tests of independence, weights, synthetic records. Without a question: marginal distributions, and
@@ -169,6 +180,7 @@ def parser() -> argparse.ArgumentParser:
     _add_plan(command("plan", "mechanism and exact epsilon of each column", PLAN, PLAN_EXAMPLES))
     _add_ledger(command("ledger", "count releases by population", LEDGER, LEDGER_EXAMPLES))
     _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
+    _add_secure_sum(command("secure-sum", "pairs of several parties", SUM, SUM_EXAMPLES))
     _add_estimate(command("estimate", "estimates from a release", ESTIMATE, ESTIMATE_EXAMPLES))
     return parser
 
@@ -263,6 +275,28 @@ def _add_ledger(parser: argparse.ArgumentParser) -> None:
     text = "list releases and totals, and check all entries"
     show = actions.add_parser("show", help=text, description=f"{text.capitalize()}.")
     show.add_argument("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
+
+
+def _add_secure_sum(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    text = "split the counts of a party into shares"
+    add = actions.add_parser("share", help=text, description=f"{text.capitalize()}.").add_argument
+    add("file", metavar="FILE", type=Path, help=FILE)
+    add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of all parties")
+    add("--session", required=True, metavar="NAME", help="of this sum, alike for all parties")
+    add("--party", required=True, type=int, metavar="I", help="number of this party, from 1")
+    add("--parties", required=True, type=int, metavar="N", help="number of parties, at least 3")
+    add("--table", **COLUMNS, action="append", default=[], help="a pair (repeat; default: all)")
+    text = "a weight column: the number of records of each row (default: 1)"
+    add("--count", nargs=1, metavar="COLUMN", default=[], help=text)
+    add("--out", type=_path, metavar="DIR", help="a new folder (default: standard output)")
+    for name, text in (("add", "shares to a party"), ("total", "the partial sums of all parties")):
+        add = actions.add_parser(name, help=f"add {text}", description=f"Add {text}.").add_argument
+        if name == "total":
+            add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of all parties")
+        help_text = f"{text} (default: standard input)"
+        add("messages", metavar="FILE", type=Path, nargs="*", help=help_text)
+        add("--out", type=_path, metavar="FILE", help="where to write (default: standard output)")
 
 
 def _add_channel(parser: argparse.ArgumentParser) -> None:

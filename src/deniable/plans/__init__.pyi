@@ -1,6 +1,7 @@
 from .allocation import Split as Split
 from .auditing import AUDIT_COLUMNS as AUDIT_COLUMNS, audit_row as audit_row
 from .batches import randomized as randomized
+from .blocks import count_cells as count_cells
 from .categorical import CategoricalPlan as CategoricalPlan
 from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
 from .collected import CollectedPlan as CollectedPlan

@@ -16,7 +16,7 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
-from deniable.schema import RecordBatch, Schema
+from deniable.schema import Column, RecordBatch, Schema, weights_of
 
 ResponseKind = Literal["any", "categories"]
 MAX_CLUSTER = 4096
@@ -223,13 +223,23 @@ def blocks_of(
     return tuple(blocks)
 
 
-def count_cells(parts: Sequence[Domain], batches: Iterable[RecordBatch]) -> list[Counts]:
-    """Return the counts of the joint cells of each of the `parts`, in one pass over `batches`."""
+def count_cells(
+    parts: Sequence[Domain], batches: Iterable[RecordBatch], times: Column | None = None
+) -> list[Counts]:
+    """Return the counts of the joint cells of each of the `parts`, in one pass over `batches`.
+
+    Rows count once, or as many times as a weight `times`, which is a whole number below 2^31.
+    """
     counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
     for batch in batches:
+        rows = weights_of(batch.passed[times.name], times.decimal) if times else np.ones(len(batch))
+        if np.any((rows % 1 != 0) | (rows >= 2**31)):
+            raise DeniableError(
+                f"column {times and times.name}: a number of records is a whole number below 2^31"
+            )
         for number, part in enumerate(parts):
             cells = part.ravel([batch.codes[name] for name in part.names])
-            counts[number] += np.bincount(cells, minlength=part.size)
+            counts[number] += np.bincount(cells, rows, part.size).astype(np.int64)
     return counts
 
 

@@ -13,7 +13,7 @@ from deniable import __version__
 from deniable.arrays import Positions
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.plans.risks import (
-    BY_CURATOR,
+    BY_DATA,
     Origin,
     refuse_unaccepted,
     released_columns,
@@ -192,7 +192,7 @@ class Plan(ABC):
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
         """All guarantees; the first one states `epsilon`."""
-        conditions = (GIVEN_MATRICES,) if self.chosen_from == BY_CURATOR else ()
+        conditions = (GIVEN_MATRICES,) if self.chosen_from in BY_DATA else ()
         return (Guarantee(self.epsilon, self.unit, conditions),)
 
     @property

@@ -8,9 +8,17 @@ from deniable.errors import DeniableError
 from deniable.records import shortened
 from deniable.schema import Schema
 
-Origin = Literal["no data", "a public prior", "randomized answers", "the data, by a curator"]
+Origin = Literal[
+    "no data",
+    "a public prior",
+    "randomized answers",
+    "the data, by a curator",
+    "the data, by a secure sum",
+]
 """The information by which a plan was chosen."""
 BY_CURATOR: Origin = "the data, by a curator"
+BY_SUM: Origin = "the data, by a secure sum"
+BY_DATA = (BY_CURATOR, BY_SUM)
 RISKS: Mapping[str, str] = MappingProxyType(
     {
         "drafted": "categories or bounds were drafted from the records; no epsilon covers this",
@@ -29,6 +37,10 @@ RISKS: Mapping[str, str] = MappingProxyType(
     }
 )
 """All risks that a plan can have, by name, with their reasons."""
+SHOWN_BY_SUM = (
+    "clusters were chosen by the exact tables of a secure sum, which all who have the partial sums "
+    "can see; no epsilon covers these tables"
+)
 RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
 """Kinds of columns that are released unchanged if the risk is accepted."""
 
@@ -41,11 +53,12 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
     """
     holds = {
         "drafted": bool(schema.drafted),
-        "chosen_by_data": chosen_from == BY_CURATOR,
+        "chosen_by_data": chosen_from in BY_DATA,
         "records_dropped": any(each.missing.policy == "drop" for each in schema.randomized),
         **{name: name in accept for name in RELEASED_KINDS.values()},
     }
-    return {name: RISKS[name] for name, so in holds.items() if so}
+    by_sum = {"chosen_by_data": SHOWN_BY_SUM} if chosen_from == BY_SUM else {}
+    return {name: by_sum.get(name, RISKS[name]) for name, so in holds.items() if so}
 
 
 def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:

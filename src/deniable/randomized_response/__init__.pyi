@@ -77,6 +77,13 @@ from .spending import (
     p_of_epsilon as p_of_epsilon,
     protocol_from_epsilon as protocol_from_epsilon,
 )
+from .sum_messages import (
+    SumMessage as SumMessage,
+    add_messages as add_messages,
+    empty_sum as empty_sum,
+    share_counts as share_counts,
+    summed_tables as summed_tables,
+)
 from .synthetic import (
     repeat_cells as repeat_cells,
     repeat_records as repeat_records,

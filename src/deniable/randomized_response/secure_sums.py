@@ -5,26 +5,7 @@ one to every party, and broadcasts the sum of the shares it received, plus 1 if 
 combination. The broadcasts add up to the count. The modulus is n + 1 because n + 1 counts are
 possible: modulo n, 0 and n would be equal.
 
-Secrecy: the distribution of all messages to a coalition depends on the others only through the sum
-of their indicators. That needs private channels, fresh uniform shares, and two parties outside it:
-
-- n - 1 parties together can compute the indicator of the last one; any coalition learns the sum of
-  the others, which reveals all if it is 0 or their number;
-- a reader of every channel can compute every indicator;
-- if a party leaves after a count, the difference to a later count without it reveals its value.
-
-Detected: a missing message, by the name of its sender; a table with counts that do not add up to n
-(each party is in exactly one cell); marginals of an attribute that differ between pairs. The total
-is compared with n in whole numbers, which is more than modulo n + 1.
-
-Not detected, or not traced:
-
-- the sender of shares that do not sum to 0, or of a wrong broadcast: both shift the count alike;
-- errors that cancel between cells of one pair: a party that answers for another category, or moves
-  as many parties from one cell to another as it contains;
-- the same errors repeated in all pairs, as if the record were another;
-- a party that broadcasts last: it can compute the count first, and set it, or leave;
-- whether a message was lost or not sent; all parties are assumed to receive the same broadcast.
+docs/secure-sum.md lists the detected errors, and what colluding parties learn.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes
+from deniable.arrays import Codes, Counts
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, refuse_no_source
@@ -80,6 +61,19 @@ class SecureSumError(DeniableError):
         super().__init__(message)
         self.parties = tuple(parties)
         self.traffic = traffic
+
+
+def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> Counts:
+    """Split `values`, shape (cells,), into one share for each of the `parties`.
+
+    The shares, shape (parties, cells), add up to the values modulo `modulus`. Without any one party
+    they are independent and uniform draws from `source`. `parties` times `modulus` is below 2^63.
+    """
+    shares = np.empty((parties, values.size), dtype=np.int64)
+    drawn = source.integers(0, modulus, (parties - 1) * values.size)
+    shares[:-1] = drawn.reshape(parties - 1, values.size)
+    shares[-1] = (values - shares[:-1].sum(axis=0)) % modulus
+    return shares
 
 
 class Network:
@@ -160,10 +154,7 @@ class Party:
         network.broadcast(seat, (total + self._indicator) % network.modulus)
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
-        shares = np.empty(network.parties, dtype=np.int64)
-        shares[:-1] = source.integers(0, network.modulus, network.parties - 1)
-        shares[-1] = -int(shares[:-1].sum()) % network.modulus
-        return shares
+        return split(np.zeros(1, dtype=np.int64), network.parties, network.modulus, source)[:, 0]
 
 
 Behaviour = Callable[[int, int], Party]
@@ -230,7 +221,7 @@ class BivariateDistribution:
             return ()
         names = " and ".join(map(repr, self.domain.names))
         return (
-            f"{names}: the counts add up to {total}, but {self.parties} parties are in one cell "
+            f"{names}: the counts add up to {total}, but {self.parties} records are in one cell "
             "each; a party sent wrong shares or broadcasts; run the pair again",
         )
 
@@ -281,7 +272,7 @@ def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple
             earlier, expected = first.setdefault(attribute.name, (pair, counts))
             for code in np.flatnonzero(counts != expected)[:1]:
                 messages.append(
-                    f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} parties in "
+                    f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} records in "
                     f"{earlier}, but {counts[code]} in {pair}; a party gave another answer in "
                     "one of them, or left; count both pairs again"
                 )

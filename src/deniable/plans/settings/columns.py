@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.settings.finding_clusters import RECORDS, ClustersSettings
+from deniable.plans.settings.finding_clusters import RECORDS, SOURCES, ClustersSettings
 from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, only_option
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
@@ -97,7 +97,12 @@ class ColumnsSettings(ChannelOptions):
     @property
     def releases(self) -> tuple[str, ...]:
         clusters = self.clusters
-        return () if clusters is None or clusters.source == RECORDS else (clusters.source,)
+        return () if clusters is None or clusters.source in SOURCES else (clusters.source,)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        total = self.clusters.total if self.clusters else None
+        return (*super().files, *([total] if total else []))
 
     def plan(self, given: PlanInputs) -> "ColumnsPlan":
         given = replace(given, schema=self.own_schema(given.schema))
@@ -124,7 +129,8 @@ class ColumnsSettings(ChannelOptions):
             accept=given.accept,
             **self.model_dump(include={*OF_MAKE_PLAN}),
         )
-        return plan if chosen else replace(plan, chosen_from=origin)
+        by_sum = origin == "the data, by a secure sum"
+        return plan if chosen and not by_sum else replace(plan, chosen_from=origin)
 
     def _through_matrices(
         self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
@@ -139,7 +145,8 @@ class ColumnsSettings(ChannelOptions):
             protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
             why, invariant = self.matrix.why, self.matrix.is_invariant
             weight = getattr(self.matrix, "weight", None) if invariant else None
-            origin = origin if self.matrix.origin == "no data" else self.matrix.origin
+            if self.matrix.origin != "no data" and not origin.startswith("the data"):
+                origin = self.matrix.origin
         return ColumnsPlan(
             given.schema,
             protocol.epsilon,

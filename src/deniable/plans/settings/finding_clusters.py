@@ -1,11 +1,12 @@
 """Clusters of columns that depend on each other, found in records or in randomized values."""
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from deniable.errors import DeniableError
+from deniable.texts import text_of
 from deniable.validation import Share, Strict
 
 if TYPE_CHECKING:  # a config is checked without a computation
@@ -15,23 +16,33 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.records import Domain
     from deniable.responses import Responses
 
-RECORDS = "records"
+RECORDS, SECURE_SUM = "records", "secure_sum"
+SOURCES = (RECORDS, SECURE_SUM)
+MAX_TOTAL = 100_000_000  # bytes
 
 
 class ClustersSettings(Strict):
     """Clusters by Algorithm 1 of [multirr]: columns that depend on each other share a channel.
 
-    The option ``from`` (`source`) is "records", or the name of a release of the same respondents,
-    or of another part of them, with randomized values. config/README.md describes all options.
+    The option ``from`` (`source`) is "records", "secure_sum" with the file of a `total`, or the
+    name of a release of the same respondents, or of another part of them, with randomized values.
+    config/README.md describes all options.
     """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     source: Annotated[str, Field(min_length=1, alias="from")]
+    total: Annotated[str, Field(min_length=1)] | None = None
     by: Literal["attributes", "attributes_inverted"] | None = None
     t_v: Annotated[int, Field(ge=2, le=1000)]
     t_d: Share
     ordinal: list[str] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _total_of_a_sum(self) -> Self:
+        if (self.total is None) == (self.source == SECURE_SUM):
+            raise ValueError(f"total, the file of a sum, is given with from: {SECURE_SUM} only")
+        return self
 
     def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], Origin]":
         """Return the clusters of the schema's columns, and the information that they follow from.
@@ -47,11 +58,18 @@ class ClustersSettings(Strict):
                 raise DeniableError("clusters from records: the original records are missing")
             found = clusters_from(given.data, self.t_v, self.t_d, self.ordinal, domain)
             return found, "the data, by a curator"
+        if self.total is not None:
+            from deniable.randomized_response import SumMessage, summed_tables  # noqa: PLC0415
+
+            summed = SumMessage.read(text_of(self.total, MAX_TOTAL), self.total)
+            exact = summed_tables(summed, domain)
+            found = clusters_from_tables(domain, exact, self.t_v, self.t_d, self.ordinal)
+            return found, "the data, by a secure sum"
         if self.source not in given.released:
             known = ", ".join(given.released) or "none"
             raise DeniableError(
-                f"clusters from {self.source!r}: no release of this name; allowed: {RECORDS}, or a "
-                f"release of the same population; given: {known}"
+                f"clusters from {self.source!r}: no release of this name; allowed: {RECORDS}, "
+                f"{SECURE_SUM} with a total, or a release of the same population; given: {known}"
             )
         tables = self._tables(domain, given.released[self.source])
         found = clusters_from_tables(domain, tables, self.t_v, self.t_d, self.ordinal)

@@ -1,0 +1,77 @@
+"""``deniable secure-sum``: count pairs of columns in the files of several parties."""
+
+import argparse
+import fileinput
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from deniable.cli.outputs import SUM, refuse_overwriting
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.files import folder_written_whole, write_text
+from deniable.plans import count_cells
+from deniable.randomized_response import (
+    SumMessage,
+    add_messages,
+    empty_sum,
+    share_counts,
+    summed_tables,
+)
+from deniable.sampling import SystemRandomSource
+from deniable.schema import RecordsFile, read_schema
+
+
+def run(options: argparse.Namespace) -> None:
+    """Split counts into shares, or add the messages of all parties, by the action of the `options`.
+
+    Raises `DeniableError` if an option, a file or a message is invalid; nothing is written then.
+    """
+    if options.action == "share":
+        _share(options)
+        return
+    schema = options.schema if options.action == "total" else None
+    refuse_overwriting(options.out, [*options.messages, schema], "sum", SUM)
+    summed = add_messages(_messages(options.messages))
+    if (summed.sender == 0) != (options.action == "total"):
+        raise DeniableError(f"{summed.label}: add takes shares, and total takes partial sums")
+    if schema is not None:
+        summed_tables(summed, read_schema(schema).domain())
+    _write(options.out, summed)
+
+
+def _share(options: argparse.Namespace) -> None:
+    if options.out is not None and options.out.exists():
+        raise DeniableError(f"{options.out}: shares replace nothing; name a new folder")
+    schema = read_schema(options.schema)
+    domain = (schema.only(sum(options.table, ())) if options.table else schema).domain()
+    for name in options.count:
+        refuse_unknown(
+            "weight", name, [each.name for each in schema.columns if each.kind == "weight"]
+        )
+    terms = empty_sum(domain, options.session, options.parties, options.table)
+    file = RecordsFile.open(options.file, schema, passed=options.count)
+    parts = [domain.project(pair) for pair in terms.tables]
+    counts = count_cells(parts, file.portions(), *(schema[name] for name in options.count))
+    shares = share_counts(terms, options.party, counts, SystemRandomSource())
+    if options.out is None:
+        for each in shares:
+            _write(None, each)
+        return
+    with folder_written_whole(options.out, private=True) as folder:
+        for each in shares:
+            _write(folder / f"share-{each.sender}-to-{each.receiver}.jsonl", each)
+
+
+def _write(file: Path | None, message: SumMessage) -> None:
+    line = message.model_dump_json(ensure_ascii=True) + "\n"
+    if file is None:
+        sys.stdout.write(line)
+    else:
+        write_text(file, line)
+
+
+def _messages(files: list[Path]) -> Iterator[SumMessage]:
+    """Yield the messages in the `files`, or without files on the standard input."""
+    with fileinput.input([*map(str, files)] or "-", mode="rb") as lines:
+        for line in lines:
+            yield SumMessage.read(line, f"{lines.filename()}, line {lines.filelineno()}")
