@@ -6,17 +6,9 @@ from .client import (
     Refusal as Refusal,
 )
 from .collection import (
-    FLOOR_ROUNDING as FLOOR_ROUNDING,
-    SEPARATOR as SEPARATOR,
-    AnswersOfClient as AnswersOfClient,
-    CollectedTable as CollectedTable,
-    CollectionDesign as CollectionDesign,
     TableAnswers as TableAnswers,
     answers_by_table as answers_by_table,
     collect_answers as collect_answers,
-    design_collection as design_collection,
-    guaranteed as guaranteed,
-    keep_for_record as keep_for_record,
     rows_by_table as rows_by_table,
 )
 from .privacy import (
@@ -37,6 +29,18 @@ from .protocol import (
     run_rrba as run_rrba,
     sampled_blocks as sampled_blocks,
     split_blocks as split_blocks,
+)
+from .questions import (
+    FLOOR_ROUNDING as FLOOR_ROUNDING,
+    SEPARATOR as SEPARATOR,
+    AnswersOfClient as AnswersOfClient,
+    CollectedTable as CollectedTable,
+    CollectionDesign as CollectionDesign,
+    Update as Update,
+    design_collection as design_collection,
+    guaranteed as guaranteed,
+    keep_for_record as keep_for_record,
+    section_5_block as section_5_block,
 )
 from .tables import (
     DIVERGENCE_THRESHOLD as DIVERGENCE_THRESHOLD,
