@@ -9,8 +9,11 @@ from .collection import (
     TableAnswers as TableAnswers,
     answers_by_table as answers_by_table,
     collect_answers as collect_answers,
+    collected_reports as collected_reports,
+    refuse_impossible as refuse_impossible,
     rows_by_table as rows_by_table,
 )
+from .messages import Agreement as Agreement
 from .privacy import (
     answer_epsilon as answer_epsilon,
     claimed_epsilon as claimed_epsilon,

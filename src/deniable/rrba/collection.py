@@ -19,6 +19,7 @@ from deniable.channels import (
 )
 from deniable.errors import DataError, DeniableError
 from deniable.records import Microdata
+from deniable.rrba.client import BlockReport
 from deniable.rrba.privacy import (
     answer_epsilon,
 )
@@ -101,6 +102,37 @@ def refuse_impossible(design: CollectionDesign, clients: int) -> None:
             f"{clients:,} clients in blocks of {design.block:,} have up to {rows:,} rows of "
             f"answers; allowed: {MAX_ROWS:,}. Make the blocks larger"
         )
+
+
+def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) -> pd.DataFrame:
+    """Return the table of answers in `reports` to a server, as in `collect_answers`.
+
+    There is at most one report for each block and table that clients of the `design` randomize.
+    With a memory, the answers of a client are joined. Raises `DeniableError` if a table has no
+    answers.
+    """
+    blocks: dict[int, dict[Combination, BlockReport]] = {}
+    for report in sorted(reports, key=lambda each: each.block):
+        blocks.setdefault(report.block, {})[report.combination] = report
+    parts = []
+    for block, found in blocks.items():
+        for number, question in enumerate(design.asked):
+            own = {each: dict(found[each].answers) for each in question if each in found}
+            if design.memory:  # a client's answers together, or none of them
+                whole = [set(own.get(each, ())) for each in question]
+                known = sorted(set.intersection(*whole))
+                own = {each: {client: own[each][client] for client in known} for each in question}
+            codes = {each: np.array([*cells.values()], np.int64) for each, cells in own.items()}
+            for each, cells in design.cells_by_table(number, codes).items():
+                table = design.tables[each]
+                q = np.full(table.cells, 1 / table.cells) if design.memory else found[each].table
+                counts = np.bincount(cells, minlength=table.cells)
+                parts.append((table, block, np.asarray(q), counts))
+    missing = set(design.tables) - {table.attributes for table, *_ in parts}
+    if missing:
+        names = SEPARATOR.join(min(missing))
+        raise DeniableError(f"no answer counts about {names}; ask more clients")
+    return answers_table(design, parts)
 
 
 def answers_table(
