@@ -33,7 +33,10 @@ CARRIED_OUT = {
 }
 
 
-COMMANDS = ("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design")
+COMMANDS = (
+    *("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design"),
+    "rrba",
+)
 
 
 def anchors(page: Path) -> set[str]:

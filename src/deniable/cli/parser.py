@@ -133,7 +133,7 @@ plan (kind: collected) and check messages by it. Messages are lines of JSON (doc
 RRBA_EXAMPLES = """\
 examples:
   deniable rrba client plan.json me.csv --state /safe/me --name ann < questions > answers
-  deniable rrba aggregator plan.json names.txt --reports reports.jsonl < answers > questions
+  deniable rrba aggregator plan.json names.txt --reports reports.jsonl > questions < answers
   deniable rrba server plan.json reports.jsonl --out collected
 """
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
