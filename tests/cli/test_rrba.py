@@ -1,4 +1,4 @@
-"""``deniable rrba``: three processes, exact distributions, lost, repeated and malformed messages."""
+"""``deniable rrba``: three processes, exact distributions, repeated and malformed messages."""
 
 import itertools
 import json
@@ -146,8 +146,10 @@ def test_messages_are_counted_once_and_a_client_repeats_its_answer(
     question, answer = state.read_text().splitlines()
     assert state.stat().st_mode & 0o777 == 0o600
     other = json.dumps(json.loads(question) | {"number": 9999})
-    lines = "\n".join([question, question, other, "{", other.replace('"plan":"', '"plan":"x')])
-    done = subprocess.run([*DENIABLE, *CLIENT], input=lines, text=True, capture_output=True)
+    lines = "\n".join([question, question, other, "{", other.replace('"plan": "', '"plan": "x')])
+    done = subprocess.run(
+        [*DENIABLE, *CLIENT], input=lines, text=True, capture_output=True, check=True
+    )
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     assert replies[0] == replies[1] == json.loads(answer)
     assert "above the budget" in replies[2]["reason"]
