@@ -125,8 +125,7 @@ def run_three(test: list[str]) -> None:
 SERVE = ["server", "plan.json", "rep.jsonl", "--out", "pub"]
 
 
-@pytest.mark.parametrize("answers", ["view", "table", "memory"])
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize(("answers", "size"), [("view", 2), ("table", 4), ("memory", 3)])
 def test_three_processes_make_a_public_folder(folder: Path, answers: Any, size: int) -> None:
     plan = CollectedPlan.from_schema(schema_of(), keep=0.6, size=size, answers=answers, block=50)
     write_plan("plan.json", plan)
