@@ -36,15 +36,9 @@ CARRIED_OUT = {
 
 
 COMMANDS = (
-    "schema",
-    "compare",
-    "plan",
-    "ledger",
-    "protect",
+    *("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design"),
     "secure-sum",
-    "estimate",
-    "channel",
-    "design",
+    "rrba",
 )
 
 

@@ -142,6 +142,17 @@ examples:
   deniable estimate release/public --itemsets --min-support 0.2 --rule "tea,milk => sugar"
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """
+RRBA = """\
+Collect tables by randomized response block aggregation between processes: each client randomizes
+its own answers, aggregators ask clients block by block, and a server counts. All of them read the
+plan (kind: collected) and check messages by it. Messages are lines of JSON (docs/rrba.md).
+"""
+RRBA_EXAMPLES = """\
+examples:
+  deniable rrba client plan.json me.csv --state /safe/me --name ann < questions > answers
+  deniable rrba aggregator plan.json names.txt --reports reports.jsonl > questions < answers
+  deniable rrba server plan.json reports.jsonl --out collected
+"""
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
 FILE = "CSV, Parquet (or a folder of it) or Arrow"
 MAX_DIGITS = 18  # of a seed
@@ -182,6 +193,7 @@ def parser() -> argparse.ArgumentParser:
     _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
     _add_secure_sum(command("secure-sum", "pairs of several parties", SUM, SUM_EXAMPLES))
     _add_estimate(command("estimate", "estimates from a release", ESTIMATE, ESTIMATE_EXAMPLES))
+    _add_rrba(command("rrba", "collect tables between processes", RRBA, RRBA_EXAMPLES))
     return parser
 
 
@@ -297,6 +309,39 @@ def _add_secure_sum(parser: argparse.ArgumentParser) -> None:
         help_text = f"{text} (default: standard input)"
         add("messages", metavar="FILE", type=Path, nargs="*", help=help_text)
         add("--out", type=_path, metavar="FILE", help="where to write (default: standard output)")
+
+
+def _add_rrba(parser: argparse.ArgumentParser) -> None:
+    parties = parser.add_subparsers(metavar="PARTY", required=True, dest="party")
+
+    def party(name: str, about: str) -> Callable[..., Any]:
+        add = parties.add_parser(name, help=about, description=f"{about.capitalize()}.")
+        add.add_argument("plan", metavar="PLAN.json", type=Path, help="a plan of kind collected")
+        text = "draw from a seed, for tests alone: anybody with the seed can undo the protection"
+        add.add_argument("--test", type=_seed, metavar="SEED", help=text)
+        return add.add_argument
+
+    add = party("client", "answer questions from standard input, on standard output")
+    add("records", metavar="FILE", type=Path, help="the client's record, or records of several")
+    add("--state", required=True, type=_path, metavar="FOLDER", help="for answers, to be kept")
+    text = "of the client (default: client); several are NAME-1, NAME-2, ..."
+    add("--name", default="client", help=text)
+    text = "largest epsilon of all answers of a client (default: of the plan)"
+    add("--budget", type=float, metavar="E", help=text)
+    add("--accept", choices=("no_floor",), help="answer also without a finite epsilon")
+    add = party("aggregator", "ask clients on standard output, block by block")
+    add("clients", metavar="NAMES.txt", type=Path, help="the name of each client, on a line")
+    add("--reports", required=True, type=_path, metavar="FILE", help="for reports to the server")
+    add("--name", default="aggregator", help="of the aggregator")
+    add("--answers", type=Path, metavar="PATH", help="file or folder to watch (default: input)")
+    text = "seconds until a block is closed without all answers (default: 60)"
+    add("--wait", type=float, default=60.0, metavar="S", help=text)
+    text = "public text that orders clients; with it a restarted aggregator asks the same"
+    add("--seed", metavar="TEXT", help=text)
+    add = party("server", "count reports of aggregators, into a public folder")
+    text = "files, or folders of .jsonl files (default: standard input)"
+    add("reports", nargs="*", type=Path, metavar="REPORTS", help=text)
+    add("--out", required=True, type=_path, metavar="DIR", help="a new public folder")
 
 
 def _add_channel(parser: argparse.ArgumentParser) -> None:

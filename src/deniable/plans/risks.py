@@ -31,6 +31,8 @@ RISKS: Mapping[str, str] = MappingProxyType(
         "record",
         "no_epsilon_for_records": "no finite epsilon holds for the records: all records of a "
         "cluster have one value, and another value of one record changes the clusters",
+        "no_floor": "no finite epsilon holds: fake answers follow from earlier answers without a "
+        "floor, and a cell that is never a fake answer reveals the original one",
         "original_values_released": "clusters of equal values are released without noise, so their "
         "original values are published",
         "largest_values_shown": "the ends of the domains reveal the largest value of each column",

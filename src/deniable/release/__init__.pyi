@@ -2,6 +2,7 @@ from .contents import (
     PRODUCTION_NOTICE as PRODUCTION_NOTICE,
     SEED_NOTICE as SEED_NOTICE,
     TEST_NOTICE as TEST_NOTICE,
+    write_documents as write_documents,
 )
 from .counted import (
     ENTRY_FILE as ENTRY_FILE,

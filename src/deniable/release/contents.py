@@ -35,6 +35,10 @@ RANDOM_NUMBERS = (
     "key of the release, so epsilons hold against everybody who cannot distinguish these from "
     "ideal ones."
 )
+CLIENTS = (
+    "Clients randomized their answers themselves. Epsilons hold for ideal random numbers; theirs "
+    "come from the operating systems of their devices."
+)
 SURROGATE = (
     "The original records are a surrogate: a model drew them in place of a data set that was not "
     "available."
@@ -82,7 +86,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
             if text not in plan.risks.values()
         ),
         *_promises(plan),
-        "" if test else RANDOM_NUMBERS,
+        {"test": "", "clients": CLIENTS}.get(release["mode"], RANDOM_NUMBERS),
         counted,
         SURROGATE if release["data_source"] == "surrogate" else "",
         plan.about_rows,

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import Channel, DenseChannel
+from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.responses.base import Counted, ResponseBatch, Responses
@@ -68,13 +68,11 @@ class CollectedResponses(Responses):
         collected table contains all columns.
         """
         domain = domain_of(self._design.domain, names)
+        if self._design.memory:
+            return self._from_memory(domain)
         ways = self._ways(domain)
         if not ways:
-            size = max(map(len, self._design.tables))
-            raise DeniableError(
-                f"no table of {', '.join(names)} was collected: tables have {size} columns; name "
-                "fewer, or collect larger tables"
-            )
+            raise self._no_table(domain)
         total = sum(int(reports.sum()) for _, reports in ways)
         channel: Channel = ways[0][0]
         if len(ways) > 1:
@@ -84,6 +82,29 @@ class CollectedResponses(Responses):
         reports = Domain((Attribute(f"answers about {SEPARATOR.join(names)}", labels),))
         self._counts[reports.names] = np.concatenate([reports for _, reports in ways])
         return Table(domain, (Side(domain, reports, channel),))
+
+    def _no_table(self, domain: Domain) -> DeniableError:
+        size = max(map(len, self._design.tables))
+        return DeniableError(
+            f"no table of {', '.join(domain.names)} was collected: tables have {size} columns; "
+            "name fewer, or collect larger tables"
+        )
+
+    def _from_memory(self, domain: Domain) -> Table:
+        """Return a table of columns that each client randomized one by one.
+
+        All tables are about the same randomized values, so one of them has all information.
+        """
+        for names, answers in self._tables.items():
+            if set(domain.names) <= set(names):
+                cells = cells_of(self._design.domain.project(names), domain)
+                reports = np.zeros(domain.size, dtype=np.int64)
+                np.add.at(reports, cells, answers.reports.sum(axis=0))
+                self._counts[domain.names] = reports
+                columns = [domain.project((name,)) for name in domain.names]
+                channels = (KeepOrReplace.uniform(own.size, answers.keep) for own in columns)
+                return Table(domain, tuple(map(Side, columns, columns, channels)))
+        raise self._no_table(domain)
 
     def _ways(self, domain: Domain) -> list[tuple[Channel, Counts]]:
         """Return the different channels of the answers about some columns, and their counts."""

@@ -6,19 +6,14 @@ from .client import (
     Refusal as Refusal,
 )
 from .collection import (
-    FLOOR_ROUNDING as FLOOR_ROUNDING,
-    SEPARATOR as SEPARATOR,
-    AnswersOfClient as AnswersOfClient,
-    CollectedTable as CollectedTable,
-    CollectionDesign as CollectionDesign,
     TableAnswers as TableAnswers,
     answers_by_table as answers_by_table,
     collect_answers as collect_answers,
-    design_collection as design_collection,
-    guaranteed as guaranteed,
-    keep_for_record as keep_for_record,
+    collected_reports as collected_reports,
+    refuse_impossible as refuse_impossible,
     rows_by_table as rows_by_table,
 )
+from .messages import Agreement as Agreement
 from .privacy import (
     answer_epsilon as answer_epsilon,
     claimed_epsilon as claimed_epsilon,
@@ -37,6 +32,18 @@ from .protocol import (
     run_rrba as run_rrba,
     sampled_blocks as sampled_blocks,
     split_blocks as split_blocks,
+)
+from .questions import (
+    FLOOR_ROUNDING as FLOOR_ROUNDING,
+    SEPARATOR as SEPARATOR,
+    AnswersOfClient as AnswersOfClient,
+    CollectedTable as CollectedTable,
+    CollectionDesign as CollectionDesign,
+    Update as Update,
+    design_collection as design_collection,
+    guaranteed as guaranteed,
+    keep_for_record as keep_for_record,
+    section_5_block as section_5_block,
 )
 from .tables import (
     DIVERGENCE_THRESHOLD as DIVERGENCE_THRESHOLD,

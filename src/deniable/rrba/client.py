@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -132,12 +132,25 @@ class Client:
     again, so that a lost message costs no privacy. Questions of two aggregators that differ in any
     field are two questions.
 
+    A client that continues has the answers that it gave, `answered`. `agreed` raises
+    `DeniableError` for a question that a plan does not have. A client refuses an infinite epsilon,
+    unless it is `unbounded`.
+
     Epsilons add up by sequential composition. The sum over the combinations of a view is exact,
     because their answers are independent. The sum over several questions is an upper bound.
     """
 
     def __init__(
-        self, name: str, domain: Domain, values: Sequence[int], budget: float, source: RandomSource
+        self,
+        name: str,
+        domain: Domain,
+        values: Sequence[int],
+        budget: float,
+        source: RandomSource,
+        answered: Mapping[Question, Answer] | None = None,
+        agreed: Callable[[Question], None] = lambda _: None,
+        *,
+        unbounded: bool = False,
     ) -> None:
         if len(values) != len(domain):
             raise DeniableError(
@@ -156,6 +169,10 @@ class Client:
         self._source = source
         self._spent = 0.0
         self._answered: dict[Question, Answer] = {}
+        self._agreed, self._unbounded = agreed, unbounded
+        for question, answer in (answered or {}).items():
+            self._spent = self._checked(question)[1]
+            self._answered[question] = answer
 
     def __repr__(self) -> str:
         return f"Client({self.name!r}, spent={self.spent:.6g}, budget={self.budget:.6g})"
@@ -191,11 +208,11 @@ class Client:
         """Return the channels, and epsilon of all answers after this one."""
         if question.client != self.name:
             raise DeniableError(f"the question is for {question.client!r}")
-        asked = [name for combination in question.view for name in combination]
-        if len(asked) != len(set(asked)):
-            raise DeniableError("the view asks an attribute twice")
+        if len(set(question.view)) < len(question.view):
+            raise DeniableError("the view asks about a table twice")
         if len(question.view) != len(question.tables):
             raise DeniableError("combinations and tables differ in number")
+        self._agreed(question)
         for combination, table in zip(question.view, question.tables, strict=True):
             size = self.domain.project(combination).size
             if len(table) != size:
@@ -204,9 +221,12 @@ class Client:
                 )
         channels = tuple(table_channel(table, question.keep) for table in question.tables)
         epsilon = ProductChannel(channels).epsilon if channels else 0.0
+        if math.isinf(epsilon) and self._unbounded:
+            return channels, math.inf
         if math.isinf(epsilon):
             raise DeniableError("a table has a cell of probability 0: epsilon infinite")
-        spent = rounded_up(Fraction(self._spent) + Fraction(epsilon))
+        known = Fraction(self._spent) if self._spent < math.inf else None
+        spent = rounded_up(known if known is None else known + Fraction(epsilon))
         if spent > self.budget:
             raise DeniableError(
                 f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"

@@ -6,165 +6,35 @@ block. This is the protocol of `deniable.rrba.protocol`, but all answers of a bl
 once. The distribution is the same, and only the channels read original values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats, Positions
-from deniable.channels import log_rounded_up, product_of_ratios
+from deniable.channels import (
+    Channel,
+    Target,
+)
 from deniable.errors import DataError, DeniableError
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
+from deniable.rrba.client import BlockReport
 from deniable.rrba.privacy import (
     answer_epsilon,
-    claimed_epsilon,
-    floor_epsilon,
-    floor_parity,
-    keep_for_epsilon,
 )
+from deniable.rrba.questions import SEPARATOR, CollectedTable, CollectionDesign
 from deniable.rrba.tables import (
-    Rule,
     TableState,
     checked_counts,
     printed_estimate,
-    refuse_bad_keep,
     table_channel,
 )
-from deniable.rrba.views import Combination, View, make_views
+from deniable.rrba.views import Combination
 from deniable.sampling import KeyedDraws
 
-AnswersOfClient = Literal["view", "table", "all"]
-"""Whether a client answers about all tables of a view, about one table, or about all tables."""
-FLOOR_ROUNDING = 1e-12
-"""Relative amount by which a table's floats may lie below its floor; stated epsilons allow it."""
-SEPARATOR = " x "
-"""Joins the attributes of a table in files."""
-
-
-@dataclass(frozen=True, eq=False)
-class CollectedTable:
-    """A collected table with its privacy parameters.
-
-    `attributes` have so many `cells`, at least 1. p, `keep`, in (0, 1), is the probability that a
-    client's original cell is kept. `floor`, in (0, 1], is the smallest cell of each q, times the
-    number of cells; 1 if each q is uniform.
-    """
-
-    attributes: Combination
-    cells: int
-    keep: float
-    floor: float = 1.0
-
-    @cached_property
-    def epsilon(self) -> float:
-        """Epsilon of one answer, rounded up: exact for uniform q, else the floor's guarantee."""
-        return floor_epsilon([self.cells], self.keep, self.floor)
-
-    @property
-    def claimed_epsilon(self) -> float:
-        """Epsilon of one answer by Theorem 4.1 of [rrba], which does not hold."""
-        return claimed_epsilon(self.keep) if self.cells > 1 else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class CollectionDesign:
-    """The questions of a collection about records of a `domain`.
-
-    Each client receives one of the `questions`, and `tables` has the tables of all of them. By
-    default every q is uniform. With a `floor` w, in (0, 1], the q of a block follows from all
-    answers before, and no cell of it is below w / cells. A `block`, at least 1, is the number of
-    clients that receive the same tables. Raises `DeniableError` if a question has a table twice, or
-    a value is out of range.
-    """
-
-    domain: Domain
-    questions: tuple[View, ...]
-    tables: Mapping[Combination, CollectedTable]
-    floor: float | None = None
-    block: int = 1000
-
-    def __post_init__(self) -> None:
-        if self.block < 1:
-            raise DeniableError(f"blocks of {self.block} clients; give at least 1")
-        for question in self.questions:
-            if not question or len(set(question)) < len(question):
-                named = ", ".join(map(SEPARATOR.join, question)) or "nothing"
-                raise DeniableError(f"the question about {named}: name each table once")
-        for combination, table in self.tables.items():
-            refuse_bad_keep(table.keep)
-            if table.cells != self.domain.project(combination).size:
-                raise DeniableError(
-                    f"the table of {SEPARATOR.join(combination)} has "
-                    f"{self.domain.project(combination).size} cells, not {table.cells}"
-                )
-
-    @property
-    def rule(self) -> Rule:
-        """The rule by which answers determine the q of the next block."""
-        return Rule("none") if self.floor is None else Rule("pooled", "projected", self.floor)
-
-    def client_epsilon(self, question: int) -> float:
-        """Return epsilon of the record of a client that receives a `question`, rounded up.
-
-        It is the sum over answers, which are drawn independently. Two records that differ in all
-        attributes differ in all tables, also if tables share attributes, so they reach the bounds
-        of all tables at once: the sum is exact if the epsilons of answers are.
-        """
-        tables = (self.tables[each] for each in self.questions[question])
-        return log_rounded_up(
-            product_of_ratios(floor_parity(each.cells, each.keep, each.floor) for each in tables)
-        )
-
-
-def design_collection(
-    domain: Domain,
-    size: int,
-    answers: AnswersOfClient,
-    keep_of: Callable[[Sequence[int]], float],
-    floor: float | None = None,
-    block: int = 1000,
-) -> CollectionDesign:
-    """Return the design with all tables of `size` attributes of a `domain`, in the fewest views.
-
-    Clients answer about a whole "view", one "table" or "all" tables, by `answers`. For pairs, the
-    last is the protocol of [multirr], 4.3. `keep_of` returns p for the numbers of cells of the
-    tables of a question. For `floor` and `block` see `CollectionDesign`.
-    Raises `DeniableError` if a parameter is out of range.
-    """
-    if floor is not None and not 0 < floor <= 1:
-        raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
-    views = make_views(domain.names, size)
-    by_table = tuple((combination,) for view in views for combination in view)
-    every = tuple(combinations(domain.names, size))
-    questions = {"view": views, "table": by_table, "all": (every,)}[answers]
-    tables = {}
-    for question in questions:
-        sizes = [domain.project(combination).size for combination in question]
-        keep = keep_of(sizes)
-        for combination, cells in zip(question, sizes, strict=True):
-            tables[combination] = CollectedTable(combination, cells, keep, guaranteed(floor))
-    return CollectionDesign(domain, questions, tables, floor, block)
-
-
-def guaranteed(floor: float | None) -> float:
-    """Return the part of a `floor` that floats are certain to keep; 1 if q stays uniform."""
-    return 1.0 if floor is None else floor * (1 - FLOOR_ROUNDING)
-
-
-def keep_for_record(epsilon: float, floor: float | None) -> Callable[[Sequence[int]], float]:
-    """Return a function from the sizes of a question's tables to p for `epsilon` of a record.
-
-    Tables of one cell reveal nothing; their p is 1/2. See `CollectionDesign` for `floor`.
-    """
-
-    def keep_of(sizes: Sequence[int]) -> float:
-        return keep_for_epsilon(sizes, epsilon, guaranteed(floor)) if max(sizes) > 1 else 0.5
-
-    return keep_of
+MAX_ROWS = 2_000_000
+"""Rows of an answers file, one per cell, table and block. They take 200 bytes each in memory."""
 
 
 def collect_answers(
@@ -175,7 +45,8 @@ def collect_answers(
     Clients are put into a random order, and questions of the `design` take turns in this order. So
     the clients of a question are a simple random sample of all clients. `data` are the original
     records of the clients, with numbers `records` in the whole file, by default from 0, and `draws`
-    are keyed by these numbers. Raises `DeniableError` if there are fewer clients than questions.
+    are keyed by these numbers. Raises `DeniableError` if there are fewer clients than questions, or
+    the answers have over 2,000,000 rows.
 
     Returns a table of answers and a table of clients. Answers have a row per cell, table and block:
     ``attributes``, ``block``, ``categories``, ``p``, ``fake`` (q), ``epsilon`` (of one answer,
@@ -183,11 +54,7 @@ def collect_answers(
     from 1), ``block`` and ``question``.
     """
     number, questions = len(data), len(design.questions)
-    if number < questions:
-        raise DeniableError(
-            f"{number} clients for {questions} questions; name fewer attributes, or collect from "
-            "more clients"
-        )
+    refuse_impossible(design, number)
     known = np.arange(number) if records is None else np.asarray(records)
     words = draws.column(["order of clients"], int(known[-1]) + 1).words(64)[known]
     order = np.argsort(words, kind="stable")
@@ -195,31 +62,91 @@ def collect_answers(
     place[order] = np.arange(number)
     of_clients = {"block": place // design.block + 1, "question": place % questions + 1}
     clients = pd.DataFrame({"client": known + 1} | of_clients)
-    states = {each: TableState.uniform(table.cells) for each, table in design.tables.items()}
+    states = {each: TableState.uniform(own.cells) for each, own in design.randomized.items()}
     parts = []
     for turn, start in enumerate(range(0, number, design.block), start=1):
         places = np.arange(start, min(start + design.block, number))
         for question in np.unique(places % questions).tolist():
-            own = order[places[places % questions == question]]
-            for combination in design.questions[question]:
-                table, state = design.tables[combination], states[combination]
-                codes = [data.column(name)[own] for name in combination]
-                true = design.domain.project(combination).ravel(codes)
-                channel = table_channel(state.table, table.keep)
-                reported = channel.report(true, draws, combination, known[own])
-                reports = np.bincount(reported, minlength=table.cells)
-                parts.append((table, turn, state.table, reports))
-                states[combination] = state.updated(reports, table.keep, design.rule)
-    return _answers_table(design, parts), clients
+            own, reported = order[places[places % questions == question]], {}
+            for each in design.asked[question]:
+                codes = [data.column(name)[own] for name in each]
+                true = design.domain.project(each).ravel(codes)
+                channel = table_channel(states[each].drawn_from, design.randomized[each].keep)
+                reported[each] = channel.report(true, draws, each, known[own])
+            for names, cells in design.cells_by_table(question, reported).items():
+                table, state = design.tables[names], states.get(names)
+                q = np.full(table.cells, 1 / table.cells) if state is None else state.drawn_from
+                counts = np.bincount(cells, minlength=table.cells)
+                parts.append((table, turn, q, counts))
+                if state is not None:
+                    states[names] = state.updated(counts, table.keep, design.rule)
+    return answers_table(design, parts), clients
 
 
-def _answers_table(
+def refuse_impossible(design: CollectionDesign, clients: int) -> None:
+    """Raise `DeniableError` if so many `clients` are too few, or their answers need too many rows.
+
+    The `design` has at least one client per question, and at most 2,000,000 rows of answers.
+    """
+    if clients < len(design.questions):
+        raise DeniableError(
+            f"{clients} clients for {len(design.questions)} questions; name fewer attributes, or "
+            "collect from more clients"
+        )
+    cells = [sum(design.tables[each].cells for each in own) for own in design.questions]
+    # In a block of fewer clients than questions, each client adds the rows of one question.
+    blocks = -(-clients // design.block)
+    rows = min(blocks * sum(cells), clients * max(cells))
+    if rows > MAX_ROWS:
+        raise DeniableError(
+            f"{clients:,} clients in blocks of {design.block:,} have up to {rows:,} rows of "
+            f"answers; allowed: {MAX_ROWS:,}. Make the blocks larger"
+        )
+
+
+def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) -> pd.DataFrame:
+    """Return the table of answers in `reports` to a server, as in `collect_answers`.
+
+    There is at most one report for each block and table that clients of the `design` randomize.
+    With a memory, the answers of a client are joined. Raises `DeniableError` if a table has no
+    answers.
+    """
+    blocks: dict[int, dict[Combination, BlockReport]] = {}
+    for report in sorted(reports, key=lambda each: each.block):
+        blocks.setdefault(report.block, {})[report.combination] = report
+    parts = []
+    for block, found in blocks.items():
+        for number, question in enumerate(design.asked):
+            own = {each: dict(found[each].answers) for each in question if each in found}
+            if design.memory:  # a client's answers together, or none of them
+                whole = [set(own.get(each, ())) for each in question]
+                known = sorted(set.intersection(*whole))
+                own = {each: {client: own[each][client] for client in known} for each in question}
+            codes = {each: np.array([*cells.values()], np.int64) for each, cells in own.items()}
+            for each, cells in design.cells_by_table(number, codes).items():
+                table = design.tables[each]
+                q = np.full(table.cells, 1 / table.cells) if design.memory else found[each].table
+                counts = np.bincount(cells, minlength=table.cells)
+                parts.append((table, block, np.asarray(q), counts))
+    missing = set(design.tables) - {table.attributes for table, *_ in parts}
+    if missing:
+        names = SEPARATOR.join(min(missing))
+        raise DeniableError(f"no answer counts about {names}; ask more clients")
+    return answers_table(design, parts)
+
+
+def answers_table(
     design: CollectionDesign, parts: Sequence[tuple[CollectedTable, int, Floats, Counts]]
 ) -> pd.DataFrame:
+    """Return the table of answers, as in `collect_answers`.
+
+    The `parts` have a table of the `design`, the number of a block, q, and the counts of answers.
+    """
     names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
     epsilons = [
-        answer_epsilon(sent, table.keep) if table.cells > 1 else 0.0 for table, _, sent, _ in parts
+        answer_epsilon(sent, table.keep) if table.cells > 1 and not table.sizes else table.epsilon
+        for table, _, sent, _ in parts
     ]
     return pd.DataFrame(
         {
@@ -239,12 +166,14 @@ class TableAnswers:
     """All answers about one table, block by block.
 
     `keep` is p, in (0, 1). Numbers of answers, `reports`, and distributions of fake answers,
-    `fake`, have the shape (blocks, cells). Raises `DeniableError` if the reports are not counts.
+    `fake`, have the shape (blocks, cells). The `channel` of clients with a memory has all of them
+    as its records. Raises `DeniableError` if the reports are not counts.
     """
 
     keep: float
     reports: Counts
     fake: Floats
+    channel: Channel | None = None
 
     def __post_init__(self) -> None:
         checked_counts(self.reports, self.fake.shape[-1])
@@ -262,6 +191,8 @@ class TableAnswers:
 
     def estimate(self) -> Floats:
         """Return the unbiased estimate of the original proportions, shape (cells,), by (4)."""
+        if self.channel is not None:
+            return self.channel.estimate(self.reports.sum(axis=0))
         return printed_estimate(self.reports.sum(axis=0), self.average_fake, self.keep)
 
     def standard_errors(self, clients: int | None = None) -> Floats:
@@ -273,6 +204,9 @@ class TableAnswers:
         smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, clipped to [0, 1],
         replaces pi.
         """
+        if self.channel is not None:
+            target: Target = "population" if clients is None else "file"
+            return self.channel.standard_errors(self.reports.sum(axis=0), target)
         sizes = self.reports.sum(axis=1, keepdims=True)
         pi = np.clip(self.estimate(), 0.0, 1.0)
         reported = self.keep * pi + (1 - self.keep) * self.fake
@@ -302,7 +236,9 @@ def answers_by_table(
             )
         reports = rows["reports"].to_numpy(dtype=np.int64).reshape(-1, table.cells)
         fake = rows["fake"].to_numpy(dtype=float).reshape(-1, table.cells)
-        found[combination] = TableAnswers(float(rows["p"].iloc[0]), reports, fake)
+        keep = float(rows["p"].iloc[0])
+        channel = design.channel(combination, keep, fake[0]) if design.memory else None
+        found[combination] = TableAnswers(keep, reports, fake, channel)
     return found
 
 

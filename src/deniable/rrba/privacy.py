@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from deniable.channels import ProductChannel, log_rounded_up
+from deniable.channels import ProductChannel, log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError
 from deniable.rrba.tables import refuse_bad_keep, table_channel
 
@@ -74,14 +74,17 @@ def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 
 
-def floor_parity(cells: int, keep: float, floor: float) -> Fraction:
+def floor_parity(cells: int, keep: float, floor: float) -> Fraction | None:
     """Return 1 + p m / ((1 - p) w) exactly: the parity of one answer if a cell touches its floor.
 
-    The table has m `cells`. Each cell is at least `floor` / m, with w = `floor` in (0, 1]. The
-    probability p of a true answer is `keep`. A table of one cell has parity 1.
+    The table has m `cells`. Each cell is at least `floor` / m, with w = `floor` in [0, 1]. The
+    probability p of a true answer is `keep`. A table of one cell has parity 1. None is an infinite
+    parity, at floor 0.
     """
     if cells == 1:
         return Fraction(1)
+    if floor == 0:
+        return None
     p = Fraction(keep)
     return 1 + p * cells / ((1 - p) * Fraction(floor))
 
@@ -99,10 +102,7 @@ def floor_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
             raise DeniableError(
                 f"{cells} cells with the floor {floor}; give at least 1 cell and a floor in [0, 1]"
             )
-    if floor == 0 and any(cells > 1 for cells in sizes):
-        return math.inf
-    ratios = (floor_parity(cells, keep, floor or 1.0) for cells in sizes)
-    return log_rounded_up(math.prod(ratios, start=Fraction(1)))
+    return log_rounded_up(product_of_ratios(floor_parity(cells, keep, floor) for cells in sizes))
 
 
 def keep_for_epsilon(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:

@@ -39,22 +39,26 @@ class Aggregator:
 
     Blocks of one client are the first version of the protocol, Algorithm 1. Each client receives
     one of the `views` of the `domain`. The `generator` draws the views and needs no secrecy. p,
-    `keep`, is in (0, 1). The `rule` makes the tables of the next block from answers.
+    `keep`, one for all views or one each, is in (0, 1). The `rule` makes the tables of the next
+    block from answers.
     """
 
     def __init__(
         self,
         domain: Domain,
         views: Sequence[View],
-        keep: float,
+        keep: float | Sequence[float],
         generator: np.random.Generator,
         rule: Rule = POOLED,
     ) -> None:
-        refuse_bad_keep(keep)
+        keeps = [keep] * len(views) if isinstance(keep, float) else keep
+        for each in keeps:
+            refuse_bad_keep(each)
         refuse_no_source(generator)
         if not views:
             raise DeniableError("an aggregator needs at least one view to ask")
-        self.domain, self.views, self.keep, self.rule = domain, tuple(views), keep, rule
+        self.domain, self.views, self.rule = domain, tuple(views), rule
+        self._keeps = {c: p for view, p in zip(views, keeps, strict=True) for c in view}
         self._generator = generator
         self._states = {
             combination: TableState.uniform(domain.project(combination).size)
@@ -72,21 +76,31 @@ class Aggregator:
         """Return the current table of a `combination`, shape (cells,)."""
         return self._states[combination].table
 
-    def open_block(self, clients: Sequence[str]) -> list[Question]:
+    @property
+    def waiting(self) -> bool:
+        """Whether a question of the block has no answer."""
+        return bool(self._open)
+
+    def open_block(
+        self, clients: Sequence[str], views: Sequence[int] | None = None
+    ) -> list[Question]:
         """Start a block and return one question for each name in `clients`.
 
-        Raises `DeniableError` if the block before is open, or a client is named twice.
+        The numbers of their `views`, from 0, are drawn by default. Raises `DeniableError` if the
+        block before is open, or a client is named twice.
         """
         if self._open:
             raise DeniableError(f"block {self._block} is still open; close it first")
         refuse_repeated(clients, f"block {self._block + 1}")
         self._block += 1
-        drawn = self._generator.integers(len(self.views), size=len(clients))
-        for client, view in zip(clients, drawn.tolist(), strict=True):
+        if views is None:
+            views = self._generator.integers(len(self.views), size=len(clients)).tolist()
+        for client, view in zip(clients, views, strict=True):
             asked, number = self.views[view], self._questions + 1
             tables = (drawn_distribution(self._states[each].table) for each in asked)
             sent = tuple(tuple(table.tolist()) for table in tables)
-            self._open[number] = Question(number, client, self.keep, asked, sent)
+            keep = self._keeps[asked[0]]
+            self._open[number] = Question(number, client, keep, asked, sent)
             self._questions = number
         return list(self._open.values())
 
@@ -125,8 +139,9 @@ class Aggregator:
             state = self._states[combination]
             sent = tuple(drawn_distribution(state.table).tolist())
             pairs = tuple(answers.items())
-            reports.append(BlockReport(self._block, combination, self.keep, sent, pairs))
-            self._states[combination] = state.updated(reports[-1].counts, self.keep, self.rule)
+            keep = self._keeps[combination]
+            reports.append(BlockReport(self._block, combination, keep, sent, pairs))
+            self._states[combination] = state.updated(reports[-1].counts, keep, self.rule)
         self._answers = {}
         return reports
 
@@ -141,6 +156,8 @@ class Server:
     def __init__(self) -> None:
         self._reports: dict[Combination, list[BlockReport]] = {}
         self._counted: dict[Combination, set[str]] = defaultdict(set)
+        self.repeated = 0
+        """Answers of clients that had been counted."""
 
     def receive(self, report: BlockReport) -> None:
         """Keep the answers in a `report` of clients that have not been counted.
@@ -149,6 +166,7 @@ class Server:
         """
         combination, counted = report.combination, self._counted[report.combination]
         new = tuple(pair for pair in report.answers if pair[0] not in counted)
+        self.repeated += len(report.answers) - len(new)
         if not new:
             return
         kept = self._reports.setdefault(combination, [])
@@ -164,6 +182,11 @@ class Server:
     def combinations(self) -> list[Combination]:
         """The combinations with answers."""
         return list(self._reports)
+
+    @property
+    def reports(self) -> list[BlockReport]:
+        """All reports, with the answers that count."""
+        return [report for reports in self._reports.values() for report in reports]
 
     def answers(self, combination: Combination) -> int:
         """Return the number of answers about a `combination`."""

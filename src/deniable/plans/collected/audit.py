@@ -51,10 +51,11 @@ def _questions(
     design: CollectionDesign, answers: pd.DataFrame | None
 ) -> Iterator[list[tuple[CollectedTable, Ratios]]]:
     """Yield the tables of each question, and of each block if there are `answers`."""
-    rows = None if answers is None else rows_by_table(answers)
-    for question in design.questions:
+    # All tables of a memory are uniform, and the answers are about combinations of them.
+    rows = None if answers is None or design.memory else rows_by_table(answers)
+    for question in design.asked:
         # Clients of a block answer about all tables of a question, or about none of them.
-        tables = [design.tables[each] for each in question]
+        tables = [design.randomized[each] for each in question]
         sent = [_sent(table, rows) for table in tables]
         for block in zip(*sent, strict=True):
             yield [(table, _ratios(*own)) for table, own in zip(tables, block, strict=True)]

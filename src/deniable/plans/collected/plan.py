@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,16 @@ from deniable.channels import fraction_from_json, fraction_to_json, refuse_bad_b
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.collected.audit import audit_design
 from deniable.plans.collected.comparison import compare_tables
+from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Order, Plan, Watch
-from deniable.plans.risks import RELEASED_KINDS
+from deniable.plans.risks import RELEASED_KINDS, RISKS
 from deniable.records import Microdata
 from deniable.responses import CollectedResponses
 from deniable.rrba import (
     AnswersOfClient,
     CollectedTable,
     CollectionDesign,
+    Update,
     collect_answers,
     design_collection,
     guaranteed,
@@ -85,10 +87,11 @@ class CollectedPlan(Plan):
         size: int = 2,
         answers: AnswersOfClient = "view",
         floor: float | None = None,
-        block: int = 1000,
+        block: int | Literal["section_5"] = 1000,
         accept: Sequence[str] = (),
         *,
         keep: float | None = None,
+        update: Update = "pooled",
     ) -> "CollectedPlan":
         """Return the plan of an epsilon of a client's record, over all of its answers.
 
@@ -98,18 +101,23 @@ class CollectedPlan(Plan):
         epsilon : float, above 0
         size : int
             Number of columns of each table.
-        answers : "view", "table" or "all"
+        answers : "view", "table", "all" or "memory"
             Whether a client answers about all tables of a view, about one table, or about all
-            tables. For pairs, the last is the protocol of [multirr], 4.3.
+            tables. For pairs, "all" is the protocol of [multirr], 4.3. With "memory" a client
+            randomizes each column once, uniformly, and answers about all tables from these values.
         floor : float, in (0, 1], optional
             With a floor w, fake answers follow the estimates so far, and no cell of a table of m
-            cells is below w / m. By default fake answers are uniform.
-        block : int, at least 1
-            Number of clients that receive the same tables.
+            cells is below w / m. By default fake answers are uniform. At 0, for an `update` by
+            Algorithm 1 as printed, no finite epsilon holds: the risk ``no_floor``.
+        block : int, at least 1, or "section_5"
+            Number of clients that receive the same tables; see `deniable.rrba.section_5_block`.
         accept : sequence of str, optional
             Names of accepted risks.
         keep : float, in (0, 1)
             In place of `epsilon`: the probability p to keep an answer.
+        update : "pooled", "first_version" or "second_version"
+            How fake answers with a floor follow the answers: all of them, or by a version of
+            Algorithm 1 of [rrba]. The first version has blocks of 1.
 
         Raises
         ------
@@ -119,6 +127,8 @@ class CollectedPlan(Plan):
         """
         if epsilon is not None and keep is None:
             refuse_bad_budget(epsilon)
+            if floor == 0:
+                raise DeniableError("without a floor no epsilon can be requested; give p")
             keep_of = keep_for_record(epsilon, floor)
         elif keep is not None and epsilon is None:
 
@@ -126,7 +136,8 @@ class CollectedPlan(Plan):
                 return keep
         else:
             raise DeniableError("give an epsilon or the probability keep, one of them")
-        design = design_collection(schema.domain(), size, answers, keep_of, floor, block)
+        domain = schema.domain()
+        design = design_collection(domain, size, answers, keep_of, floor, block, update)
         target = _record_epsilon(design) if epsilon is None else epsilon
         return cls(schema, target, design, accept=tuple(accept))
 
@@ -137,7 +148,8 @@ class CollectedPlan(Plan):
     @property
     def risks(self) -> dict[str, str]:
         released = RELEASED_KINDS.values()
-        return {name: why for name, why in super().risks.items() if name not in released}
+        found = {name: why for name, why in super().risks.items() if name not in released}
+        return found | ({"no_floor": RISKS["no_floor"]} if self.design.floor == 0 else {})
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -194,12 +206,12 @@ class CollectedPlan(Plan):
             "floor": None if floor is None else fraction_to_json(floor),
             "questions": [
                 {
-                    "epsilon": design.client_epsilon(number),
+                    "epsilon": epsilon_to_json(design.client_epsilon(number)),
                     "tables": [
                         {
                             "attributes": list(each),
                             "p": fraction_to_json(design.tables[each].keep),
-                            "epsilon": design.tables[each].epsilon,
+                            "epsilon": epsilon_to_json(design.tables[each].epsilon),
                             "claimed_epsilon": design.tables[each].claimed_epsilon,
                         }
                         for each in question
@@ -207,20 +219,25 @@ class CollectedPlan(Plan):
                 }
                 for number, question in enumerate(design.questions)
             ],
+            **({} if design.update == "pooled" else {"update": design.update}),
+            **({"memory": True} if design.memory else {}),
         }
 
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "CollectedPlan":
         domain = fields["schema"].domain()
         floor = None if own["floor"] is None else fraction_from_json(own["floor"])
+        update, memory = own.get("update", "pooled"), own.get("memory", False)
         tables, questions = {}, []
         for question in own["questions"]:
             for each in question["tables"]:
                 names = tuple(each["attributes"])
-                keep, cells = fraction_from_json(each["p"]), domain.project(names).size
-                tables[names] = CollectedTable(names, cells, keep, guaranteed(floor))
+                keep, part = fraction_from_json(each["p"]), domain.project(names)
+                sizes = part.shape if memory else ()
+                tables[names] = CollectedTable(names, part.size, keep, guaranteed(floor), sizes)
             questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
-        design = CollectionDesign(domain, tuple(questions), tables, floor, own["block"])
+        rest = floor, own["block"], update, memory
+        design = CollectionDesign(domain, tuple(questions), tables, *rest)
         return cls(design=design, **fields)
 
 

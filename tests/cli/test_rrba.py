@@ -1,0 +1,164 @@
+"""``deniable rrba``: three processes, exact distributions, repeated and malformed messages."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.plans.test_collected import frame_of, schema_of
+from tests.rrba.collected_records import some_records
+
+from deniable import CollectedPlan, Released
+from deniable.channels import KeepOrReplace
+from deniable.cli import main
+from deniable.plans import read_plan, write_plan
+from deniable.records import Attribute, Domain
+from deniable.rrba import Aggregator, Client, Server, TableState, collect, collected_reports
+
+PAIR = Domain((Attribute("a", ("0", "1")), Attribute("b", ("0", "1"))))
+DENIABLE = [sys.executable, "-m", "deniable", "rrba"]
+RECORDS = 120
+
+
+def collected(plan: CollectedPlan, values: list[tuple[int, ...]], source: Any) -> pd.DataFrame:
+    """Run the protocol of a plan in memory; clients are asked in their order."""
+    design, server = plan.design, Server()
+    keeps = [design.randomized[view[0]].keep for view in design.asked]
+    asking = Aggregator(design.domain, design.asked, keeps, np.random.default_rng(0), design.rule)
+    for start in range(0, len(values), design.block):
+        at = range(start, min(start + design.block, len(values)))
+        names = [f"c{each}" for each in at]
+        for question in asking.open_block(names, [each % len(design.asked) for each in at]):
+            own = values[int(question.client[1:])]
+            asking.receive(
+                Client(question.client, design.domain, own, np.inf, source).answer(question)
+            )
+        for report in asking.close_block():
+            server.receive(report)
+    return collected_reports(design, server.reports)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"floor": 0.2, "update": "first_version"}, {"floor": 0.2, "update": "second_version"}],
+)
+def test_the_distribution_of_the_servers_file_equals_the_enumeration(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = 1 if options.get("update") == "first_version" else 2
+    plan = CollectedPlan.from_schema(schema_of(PAIR), keep=0.4, block=block, **options)
+    truth, found, expected = [(0, 0), (0, 1), (1, 1), (1, 1)], Counter[Any](), Counter[Any]()
+    script, weight = list[int](), [1.0]
+
+    def randomize(self: KeepOrReplace, codes: Any, _: Any) -> Any:
+        reported = script.pop(0)
+        weight[0] *= self.matrix()[int(codes[0]), reported]
+        return np.array([reported])
+
+    monkeypatch.setattr(KeepOrReplace, "randomize", randomize)
+    for cells in itertools.product(range(4), repeat=4):
+        script[:], weight[0] = cells, 1.0
+        table = collected(plan, truth, None)
+        found[tuple(table["reports"]), tuple(table["fake"])] += weight[0]
+        state, rows, chance = TableState.uniform(4), list[tuple[Any, Any]](), 1.0
+        for start in range(0, 4, block):
+            counts = np.bincount(cells[start : start + block], minlength=4)
+            for (a, b), cell in zip(truth[start:], cells[start : start + block], strict=False):
+                chance *= 0.4 * (cell == 2 * a + b) + 0.6 * state.table[cell]
+            rows.append((counts, state.table))
+            state = state.updated(counts, 0.4, plan.design.rule)
+        reports, fake = (tuple(np.concatenate(each)) for each in zip(*rows, strict=True))
+        expected[reports, fake] += chance
+    assert found.keys() == expected.keys()
+    assert max(abs(found[each] - expected[each]) for each in expected) < 1e-12
+    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+
+
+def test_reports_have_the_distribution_of_the_study() -> None:
+    plan = CollectedPlan.from_schema(schema_of(PAIR), keep=0.5, block=10, floor=0.1)
+    truth, rng = [(0, 0), (0, 1), (1, 1), (1, 1)] * 5, np.random.default_rng(1)
+    mine = np.array(
+        [collected(plan, truth, rng)["reports"].to_numpy().reshape(2, 4)[1] for _ in range(400)]
+    )
+    blocks = [
+        np.bincount([2 * a + b for a, b in truth[at : at + 10]], minlength=4) for at in (0, 10)
+    ]
+    study = collect(np.repeat([blocks], 4000, axis=0), 0.5, rng, plan.design.rule).reported[:, 1]
+    errors = np.sqrt(mine.var(axis=0) / 400 + study.var(axis=0) / 4000)
+    assert (np.abs(mine.mean(axis=0) - study.mean(axis=0)) < 5.5 * errors).all()  # 1.5e-7 overall
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    frame_of(some_records(RECORDS)).to_feather(tmp_path / "r.arrow", compression="uncompressed")
+    names = "".join(f"p-{number}\n" for number in range(1, RECORDS + 1))
+    (tmp_path / "names.txt").write_text(names)
+    return tmp_path
+
+
+CLIENT = ["client", "plan.json", "r.arrow", "--name", "p", "--state", "st"]
+ASK = ["aggregator", "plan.json", "names.txt", "--reports", "rep.jsonl"]
+
+
+def run_three(test: list[str]) -> None:
+    questions, answers = os.pipe(), os.pipe()
+    client = subprocess.Popen(
+        [*DENIABLE, *CLIENT, *test], stdin=questions[0], stdout=answers[1], stderr=subprocess.PIPE
+    )
+    asking = subprocess.Popen(
+        [*DENIABLE, *ASK, *test], stdin=answers[0], stdout=questions[1], stderr=subprocess.PIPE
+    )
+    for end in (*questions, *answers):
+        os.close(end)
+    assert asking.wait(100) == client.wait(100) == 0
+    assert subprocess.run([*DENIABLE, *SERVE, *test], check=True).returncode == 0
+
+
+SERVE = ["server", "plan.json", "rep.jsonl", "--out", "pub"]
+
+
+@pytest.mark.parametrize(("answers", "size"), [("view", 2), ("table", 4), ("memory", 3)])
+def test_three_processes_make_a_public_folder(folder: Path, answers: Any, size: int) -> None:
+    plan = CollectedPlan.from_schema(schema_of(), keep=0.6, size=size, answers=answers, block=50)
+    write_plan("plan.json", plan)
+    run_three(["--test", "3"])
+    released = Released(folder / "pub")
+    assert released.records == RECORDS
+    assert released.margins()["estimate"].notna().all()
+    assert read_plan("plan.json").audit(pd.DataFrame(released.responses.answers))["holds"].all()
+
+
+def test_messages_are_counted_once_and_a_client_repeats_its_answer(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_plan("plan.json", CollectedPlan.from_schema(schema_of(), keep=0.6))
+    run_three([])
+    state = Path("st/p-1.jsonl")
+    question, answer = state.read_text().splitlines()
+    assert state.stat().st_mode & 0o777 == 0o600
+    other = json.dumps(json.loads(question) | {"number": 9999})
+    lines = "\n".join([question, question, other, "{", other.replace('"plan": "', '"plan": "x')])
+    done = subprocess.run(
+        [*DENIABLE, *CLIENT], input=lines, text=True, capture_output=True, check=True
+    )
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert replies[0] == replies[1] == json.loads(answer)
+    assert "above the budget" in replies[2]["reason"]
+    assert len(replies) == 3
+    assert "malformed: 1" in done.stderr
+    reports = Path("rep.jsonl").read_text()
+    Path("rep.jsonl").write_text(reports + reports + "[]\n")
+    capsys.readouterr()
+    assert main(["rrba", *SERVE[:-1], "again"]) == 0
+    assert f"a report again: {len(reports.splitlines())}" in capsys.readouterr().err
+    assert Path("again/answers.arrow").read_bytes() == Path("pub/answers.arrow").read_bytes()
+    assert main(["rrba", *SERVE]) == 2
+    assert "name a new folder" in capsys.readouterr().err
