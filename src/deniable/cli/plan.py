@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
     given = (options.epsilon, options.beta, options.breach, options.settings)
     if len(given) - given.count(None) != 1:
-        needed = "a plan needs SCHEMA.yaml, --epsilon and --out"
-        raise DeniableError(f"{needed}; or --settings, --beta or --breach in place of --epsilon")
+        asked = "a plan needs SCHEMA.yaml, --epsilon and --out"
+        raise DeniableError(f"{asked}; or --settings, --beta or --breach in place of --epsilon")
     if options.settings is not None:
         used = ("settings", "schema", "out", "data", "accept", "matrices", "for_error")
         _refuse_ignored(options, (*used, "table") if options.for_error else used)

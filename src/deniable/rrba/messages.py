@@ -6,7 +6,7 @@ docs/rrba.md describes the format.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.files import json_line
@@ -21,7 +21,6 @@ KINDS: Mapping[str, type] = {
     "refusal": Refusal,
     "report": BlockReport,
 }
-Message = TypeVar("Message", Question, Answer, Refusal, BlockReport)
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Agreement:
         kind = next(name for name, each in KINDS.items() if isinstance(message, each))
         return json_line(self._head | {"aggregator": aggregator, "kind": kind} | vars(message))
 
-    def read(self, line: bytes | str, *kinds: type[Message]) -> tuple[str, Message]:
+    def read(self, line: bytes | str, *kinds: type[Any]) -> tuple[str, Any]:
         """Return the aggregator and the message of a `line`, of one of the `kinds` of messages.
 
         Raises `DeniableError` with a short reason if it is another message, or malformed.
