@@ -169,6 +169,17 @@ def test_clusters_from_the_randomized_values_of_another_part(by: str) -> None:
         columns(p=0.4, clusters=clusters)
 
 
+def test_clusters_from_values_of_the_same_names_that_are_not_categories() -> None:
+    """Subset selection reports sets: as many columns as categories have, with other values."""
+    first = columns(epsilon=3, mechanism="subset-selection")
+    (table,) = first.randomize(records().portions(), KeyedDraws(bytes(32), b"test"))
+    released = {"first": first.responses(table)}
+    clusters = {"from": "first", "t_v": 6, "t_d": 0.08}
+    assert columns(p=0.4, clusters=clusters, released=released).chosen_from == "randomized answers"
+    with pytest.raises(DeniableError, match="are not their categories; use by"):
+        columns(p=0.4, clusters=clusters | {"by": "attributes"}, released=released)
+
+
 def test_each_part_is_drawn_as_a_part_of_the_whole_file() -> None:
     draws = KeyedDraws(bytes(range(32)), b"test")
     whole = pd.concat(

@@ -80,15 +80,15 @@ class ClustersSettings(Strict):
         from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
 
         pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
-        categories = all(table.reports.names == pair for pair, table in pairs.items())
-        by = self.by or ("attributes" if categories else "attributes_inverted")
+        others = [pair for pair, each in pairs.items() if each.reports != domain.project(pair)]
+        by = self.by or ("attributes_inverted" if others else "attributes")
         for pair, table in pairs.items():
             if table.domain != domain.project(pair):
                 raise DeniableError(
                     f"clusters from {self.source!r}: {' and '.join(pair)} have other categories "
                     "there; name a release of the same columns"
                 )
-            if by == "attributes" and table.reports.names != pair:
+            if by == "attributes" and pair in others:
                 raise DeniableError(
                     f"clusters from {self.source!r}: the randomized values of {' and '.join(pair)} "
                     "are not their categories; use by: attributes_inverted"
