@@ -208,8 +208,10 @@ class Client:
         """Return the channels, and epsilon of all answers after this one."""
         if question.client != self.name:
             raise DeniableError(f"the question is for {question.client!r}")
-        if len(set(question.view)) < len(question.view):
+        if len(set(map(frozenset, question.view))) < len(question.view):
             raise DeniableError("the view asks about a table twice")
+        if any(len(set(each)) < len(each) for each in question.view):
+            raise DeniableError("a table has an attribute twice")
         if len(question.view) != len(question.tables):
             raise DeniableError("combinations and tables differ in number")
         self._agreed(question)

@@ -31,6 +31,11 @@ RELEASES: Mapping[str, Mapping[str, Any]] = {
     "histograms": {"kind": "masked", "method": "histograms", "epsilon": 1.0, "bins": 5},
     "paper_idp": {"kind": "masked", "method": "idp_cbls", "epsilon": 1.0, "k": 10},
     "collected": {"kind": "collected", "p": 0.5, "block": 200},
+    "mixed": {
+        "kind": "mixed",
+        "numbers": {"kind": "masked", "method": "histograms", "epsilon": 1.0, "bins": 5},
+        "categories": {"kind": "columns", "columns": ["smokes"], "epsilon": 1.0},
+    },
 }
 """Settings of plans by the names of their releases."""
 ACCEPTED = {"paper_idp": UNSOUND}
@@ -52,8 +57,7 @@ def write_releases(folder: Path, data: Microdata) -> list[Path]:
     pd.concat([texts, numbers], axis=1).to_parquet(records)
     publics = []
     for name, settings in RELEASES.items():
-        masked = settings["kind"] == "masked"
-        schema = schema_of(data, numeric=masked)
+        schema = schema_of(data, settings["kind"])
         plan = settings_from(settings).plan(PlanInputs(schema, accept=ACCEPTED.get(name, ())))
         protect_test(
             records, plan, folder / "releases" / name, 1, name=name, data_source="published"
@@ -63,8 +67,9 @@ def write_releases(folder: Path, data: Microdata) -> list[Path]:
     return publics
 
 
-def schema_of(data: Microdata, numeric: bool) -> Schema:
-    """Return the schema of the records; one of the numbers or of the categories is left out."""
+def schema_of(data: Microdata, kind: str) -> Schema:
+    """Return the schema of the records, with the columns that a `kind` of plan randomizes."""
+    numeric = kind in ("masked", "mixed")
     columns: list[dict[str, Any]] = [
         {"name": each.name, "kind": "categorical", "categories": list(each.categories)}
         for each in data.domain.attributes
@@ -75,7 +80,7 @@ def schema_of(data: Microdata, numeric: bool) -> Schema:
         else {"name": name, "kind": "left_out"}
         for name in NUMBERS
     ]
-    if numeric:
+    if kind == "masked":
         columns = [
             {"name": each["name"], "kind": "left_out"} if each["kind"] == "categorical" else each
             for each in columns
