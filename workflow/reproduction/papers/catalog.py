@@ -100,7 +100,6 @@ PAGES = (
 
 
 def _file_of(place: str) -> str:
-    """Return the file of code, given its `place`, "module:name"."""
     return f"workflow/{place.partition(':')[0].replace('.', '/')}.py"
 
 

@@ -20,8 +20,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_
 """Variables of OpenMP, the BLAS libraries and solvers in Rust such as Clarabel."""
 AVX2, BEYOND_AVX2 = {"X86_V3", "AVX2"}, ("X86_V4", "AVX512")
 """Names of the common level in NumPy (since 2.4 and before), and beginnings of higher ones."""
-NEEDED = 20_000_000
-"""Smallest number of free bytes for a quick run."""
+NEEDED = 20_000_000  # smallest number of free bytes for a quick run
 SHORT_OF_MEMORY = (
     "failed to map segment",  # from the loader
     "annot allocate memory",

@@ -253,6 +253,5 @@ def _tables_of(analyses: Sequence[Analysis]) -> list[str]:
 
 
 def _studied_data(config: Config) -> set[str]:
-    """Return the data sets and networks of the studies that the config requests."""
     requested = (study for name, study in STUDIES.items() if config.cells(name))
     return {name for study in requested for name in study.datasets}

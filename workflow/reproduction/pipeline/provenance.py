@@ -24,8 +24,7 @@ SOURCE_VARIABLE = "DENIABLE_SOURCE"
 SUFFIX, SOURCE_SUFFIX = ".provenance.json", ".source.json"
 RESULTS, DATA = "results", "results/data"
 WITHHELD = "withheld"
-PLACES = ("data", "keys", "ledger")
-"""Sections of the config with places of files."""
+PLACES = ("data", "keys", "ledger")  # sections of the config with places of files
 MODELS = {"resources/surrogates": "surrogate", "resources/networks": "network"}
 """Folders of the models that records are drawn from, with the kind of these records."""
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
@@ -160,7 +159,6 @@ def verified(paths: Iterable[str]) -> list[Verified]:
 
 
 def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
-    """Return the record that all outputs of a job share."""
     code = making.params.get("code")
     settings = {key: value for key, value in making.params.items() if key != "code"}
     digest = code or code_digest(making.script)
@@ -218,7 +216,6 @@ def _data(inputs: Sequence[Verified]) -> Record:
 
 
 def _is_receipt(name: str) -> bool:
-    """Return whether a file is the receipt of a production release."""
     if not name.startswith(f"{RESULTS}/releases/"):
         return False
     from deniable.release import RECEIPT  # noqa: PLC0415 - most jobs read no release

@@ -135,10 +135,7 @@ DISTANCES = {
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
     """Return the contents of the section from the files of all releases, `all_files`."""
     found = [_release(each) for each in all_files]
-    return {
-        "replicas": any(each["name"].startswith(REPLICA) for each in found),
-        "releases": found,
-    }
+    return {"replicas": any(each["name"].startswith(REPLICA) for each in found), "releases": found}
 
 
 def _release(files: ReleaseFiles) -> Row:
@@ -185,7 +182,6 @@ def of_all_records(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tests(table: pd.DataFrame | None) -> Row | None:
-    """Return the number of tests and of rejections, and the tests with the smallest p-values."""
     if table is None or "p_value" not in table:
         return None
     tested = table[table["p_value"].notna()]
@@ -203,19 +199,13 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
 
 
 def _checked(check: pd.DataFrame) -> Row:
-    """Return coverage, mean distances and measures of a test release."""
     means = check.reindex(columns=list(DISTANCES)).mean().dropna()
     distances = {DISTANCES[str(name)]: mean for name, mean in means.items()}
     measures = check[check["value"].notna()] if "value" in check else check.iloc[:0]
-    return {
-        "coverage": _coverage(check),
-        "distances": distances,
-        "measures": rows_of(measures),
-    }
+    return {"coverage": _coverage(check), "distances": distances, "measures": rows_of(measures)}
 
 
 def _coverage(check: pd.DataFrame) -> Row | None:
-    """Return the proportion of intervals that cover, and the coverage over redraws."""
     covered, known = (check.get(name, pd.Series()).dropna() for name in ("covered", "coverage"))
     if not len(covered):
         return None

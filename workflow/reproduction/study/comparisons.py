@@ -30,8 +30,7 @@ from deniable.estimation import Z_95
 
 LEVEL = 0.05
 POWER = 0.8
-MARGINS = (0.75, 1.0, 1.25)
-"""The factors of a margin of ours, to see whether the verdict rests on it."""
+MARGINS = (0.75, 1.0, 1.25)  # factors of a margin of ours, to see whether the verdict rests on it
 SIMILAR = 1.2  # estimates within this factor of each other count as similar: our margin
 
 Kind = Literal["every", "some", "average", "order", "equality"]

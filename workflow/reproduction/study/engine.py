@@ -188,7 +188,6 @@ def compare(
 
 
 def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Return the table's columns of epsilon, without keys."""
     spent = EPSILON_COLUMNS if {*EPSILON_COLUMNS[1:]} & {*table} else ()
     return [name for name in spent if name in table and name not in keys]
 
@@ -246,7 +245,6 @@ def simulate_chunk(
 def _by_runs(
     values: Floats, comparisons: Comparisons, generator: np.random.Generator
 ) -> list[Summary]:
-    """Return summaries of outputs, then of comparisons."""
     values = values.reshape(*values.shape[:2], -1)
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)

@@ -18,8 +18,7 @@ from deniable.channels.protocols.pure import (
 )
 from deniable.errors import ChannelError
 
-MAX_TRANSFORM = 2**25
-"""Cells of the largest Fourier transform: half a gigabyte."""
+MAX_TRANSFORM = 2**25  # cells of the largest Fourier transform: half a gigabyte
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from deniable.channels.protocols.pure import (
 )
 from deniable.errors import ChannelError
 
-MAX_ENUMERATED = 2**24
-"""Subsets up to which all of them are gone through, for sums over a tally."""
+MAX_ENUMERATED = 2**24  # subsets up to which all of them are gone through, for sums over a tally
 
 
 @dataclass(frozen=True, eq=False)

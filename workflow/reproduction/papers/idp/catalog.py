@@ -97,10 +97,7 @@ ANALYSES = (
     ),
     Analysis(
         "idp_claims",
-        (
-            *claims_tables("idp"),
-            AnalysisTable("idp_expected_sse", EXPECTED_SSE),
-        ),
+        (*claims_tables("idp"), AnalysisTable("idp_expected_sse", EXPECTED_SSE)),
         data=tuple(DATASETS),
         needs=(*FIGURES_OF, "idp_audit"),
     ),

@@ -33,10 +33,8 @@ from reproduction.study import (
     source_of,
 )
 
-SMALLER, LARGEST = (50, 100), 300
-"""The T_v of the text. A claim that names them is not about others."""
-P = (0.1, 0.3, 0.5)
-"""The p of the text at which six times the records bring more to small clusters."""
+SMALLER, LARGEST = (50, 100), 300  # T_v of the text. A claim that names them is not about others.
+P = (0.1, 0.3, 0.5)  # the p of the text at which six times the records bring more to small clusters
 HALF = 0.5
 
 

@@ -18,8 +18,7 @@ from deniable.design.programs import EstimatorName, LossName, loss_of
 from deniable.pram import margins
 from deniable.records import Microdata
 
-FEW = 10
-"""The largest number of categories for designs that take seconds each beyond it."""
+FEW = 10  # the largest number of categories for designs that take seconds each beyond it
 FLOOR = 0.9  # of the retention, relative to generalized randomized response
 ORDERED = ("education", "income")  # attributes with categories in order
 FEASIBLE = 1e-9

@@ -129,7 +129,6 @@ def _randomized(reports: Counts, channel: ProductChannel) -> Floats:
 
 
 def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
-    """Return the joint distribution of responses."""
     return np.asarray(reports / reports.sum(axis=-1, keepdims=True))
 
 
