@@ -195,10 +195,7 @@ def refuse_repeated_keys(path: Path | str) -> None:
 
 
 def validate(values: Mapping[str, Any]) -> Config:
-    """Return the `Config` with the `values` of the config files.
-
-    A `ConfigError` has one line for each error: option, value and allowed values.
-    """
+    """Return the `Config` of `values`, or raise a `ConfigError` with one line for each error."""
     try:
         return Config.model_validate(dict(values))
     except ValidationError as error:

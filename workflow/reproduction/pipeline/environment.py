@@ -79,10 +79,7 @@ def check_writable(folder: Path) -> None:
 
 
 def keep_from_others() -> None:
-    """Close the folders with information from original records to all but their owner.
-
-    A `DataError` reports a folder of somebody else.
-    """
+    """Close folders on original records to others; a `DataError` reports somebody else's."""
     for folder in PRIVATE:
         try:
             kept_private(folder)
@@ -117,10 +114,7 @@ def remedy(error: Exception) -> str:
 
 
 def end_on_hangup() -> None:
-    """End this process like Ctrl-C when its terminal closes, unless it runs under nohup.
-
-    A run that is killed by SIGHUP leaves its lock behind.
-    """
+    """End like Ctrl-C, which unlocks, when the terminal closes, unless it runs under nohup."""
     hangup = getattr(signal, "SIGHUP", None)  # not on every system
     main_thread = threading.current_thread() is threading.main_thread()
     if hangup and main_thread and signal.getsignal(hangup) == signal.SIG_DFL:

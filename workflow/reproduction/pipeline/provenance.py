@@ -101,10 +101,7 @@ def provenance_path(result: Path | str) -> Path:
 
 
 def content_digest(path: Path | str) -> str:
-    """Return the SHA-256 of the file at `path`, or of the list of files of a folder.
-
-    The list has one line for each file, ordered by name, in the format of ``sha256sum``.
-    """
+    """Return the SHA-256 of the file at `path`, or of a folder's ``sha256sum`` list by name."""
     start = Path(path)
     if not start.is_dir():
         return sha256(start)
@@ -135,10 +132,7 @@ def read_provenance(result: Path | str) -> Record | None:
 
 
 def verified(paths: Iterable[str]) -> list[Verified]:
-    """Compare the files at `paths` with their records, if they have any.
-
-    A `DataError` has one line for each file that differs.
-    """
+    """Compare the files at `paths` with any records; a `DataError` has a line for each change."""
     found, faults = [], []
     for path in sorted(set(paths)):
         file = Verified(label(path), content_digest(path), read_provenance(path))

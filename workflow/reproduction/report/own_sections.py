@@ -85,10 +85,7 @@ def findings(contents: Contents) -> Row:
 
 
 def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether the run of `contents` has seed, size and data of the findings.
-
-    Their "seed 5, up to 1,000 runs" gives the seed and the largest number of replicates.
-    """
+    """Return whether `contents` has the findings' data, seed and largest number of runs."""
     headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
     runs = contents.runs(TABLES)
     return (

@@ -121,10 +121,7 @@ def found_by(decide: Callable[[], Found]) -> Found | Outcome:
 
 
 def _together(parts: Parts) -> tuple[Outcome, str]:
-    """Return the outcome of all parts of the evidence at once, and their source.
-
-    A part without a comparison leaves the claim undecided, unless another contradicts it.
-    """
+    """Return all parts' outcome and source; a part without comparison supports nothing."""
     names, outcomes, sources = zip(*parts, strict=True)
     source = "surrogate" if "surrogate" in sources else sources[0]
     if len(outcomes) == 1:

@@ -154,10 +154,7 @@ def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFr
 
 
 def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:
-    """Return the cells of each mechanism and projection, named by the columns.
-
-    Rows that repeat one experiment, with several T_d that form the same clusters, are pooled.
-    """
+    """Return cells by mechanism and projection; several T_d with equal clusters are pooled."""
     printed = table[table["matrix"] == "printed"]
     if "mechanism" not in printed:
         printed = printed.assign(mechanism="any")

@@ -40,10 +40,7 @@ class _Kind(NamedTuple):
         return "reports" if self.needs == ("invariant",) else "inverse"
 
     def asked(self, size: int, epsilon: float) -> Requirements:
-        """Return the requirements for a number of categories.
-
-        A cost of "distance" grows with the distance of categories in order.
-        """
+        """Return the requirements; a "distance" cost grows with that of ordered categories."""
         kept = None
         if "retention floor" in self.needs:
             kept = FLOOR * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])

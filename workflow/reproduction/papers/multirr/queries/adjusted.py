@@ -198,10 +198,7 @@ class StatedQueries(AdjustedQueries):
         return AdjustedQueries.spends(self._on(cell), cell, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors, shape (replicates, outputs, pairs).
-
-        A cell has attributes, matrix, mechanism, t_v, t_d, epsilon.
-        """
+        """Return the errors, shape (replicates, outputs, pairs)."""
         values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
         return np.asarray(values[:, [place for place, _ in self._kept_outputs(cell)]])
 

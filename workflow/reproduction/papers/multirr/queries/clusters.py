@@ -48,10 +48,7 @@ class ClusterQueries(shared.OfTrueRecords):
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each replicate's query, shape (replicates, 1).
-
-        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
-        """
+        """Return the relative error of each replicate's query, shape (replicates, 1)."""
         errors = partial(self.errors, cell, [self.clustered(cell).protocol], generator)
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
@@ -186,10 +183,7 @@ class ThresholdSweep:
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each replicate's query, shape (replicates, thresholds).
-
-        A cell has records, matrix, mechanism, projection, p.
-        """
+        """Return the relative error of each replicate's query, shape (replicates, thresholds)."""
         simulator = self.queries_on(cell["records"])
         protocols = [*self.protocols(cell).values()]
 
