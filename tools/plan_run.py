@@ -18,7 +18,7 @@ from deniable.errors import DeniableError
 from job_graph import GraphJob, read_graph, schedule
 from workflow_config import WHOLE, read_config
 
-from reproduction.papers.multirr import ThresholdStudy
+from reproduction.papers.multirr.settings import ThresholdStudy
 from reproduction.pipeline import Config
 
 # They only name what others make.

@@ -16,8 +16,7 @@ from deniable.errors import ChannelError, DeniableError, shown
 if TYPE_CHECKING:
     from deniable.channels.base import Channel
 
-CLOSER = 2.0**-50
-"""The first step, relative, by which a target is lowered where rounding exceeds it."""
+CLOSER = 2.0**-50  # first step, relative, by which a target is lowered where rounding exceeds it
 MAX_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
 
 

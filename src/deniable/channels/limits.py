@@ -6,11 +6,8 @@ MAX_POINTS_OR_MISSING = 512
 """Grid points of a square wave with missing values, which is a dense matrix."""
 MAX_RESPONSES = 1 << 15
 """Randomized values of one channel; more are slow, and reduce the variance very little."""
-MAX_MATRIX_ENTRIES = 4096**2
-"""Entries of a matrix whose randomized values have names of their own."""
-MAX_LINEAR_DESIGN = 40
-"""Cells of an optimized matrix of least changes or costs."""
-MAX_SEARCHED_DESIGN = 24
-"""Cells of an optimized matrix of least variance."""
+MAX_MATRIX_ENTRIES = 4096**2  # entries of a matrix whose randomized values have names of their own
+MAX_LINEAR_DESIGN = 40  # cells of an optimized matrix of least changes or costs
+MAX_SEARCHED_DESIGN = 24  # cells of an optimized matrix of least variance
 MAX_DESIGNED_CELLS = 6
 """Cells of a matrix that is optimized without a request; each takes a third of a second."""

@@ -149,7 +149,6 @@ class ProductChannel(Channel):
         values: npt.NDArray[Number],
         shape: tuple[int, ...],
     ) -> npt.NDArray[Number]:
-        """Apply a map of each factor along its axis of tables of this shape."""
         table = values.reshape(*values.shape[:-1], *shape)
         for position, factor in enumerate(self.factors):
             axis = position - len(self.factors)

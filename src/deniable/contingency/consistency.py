@@ -192,7 +192,6 @@ def _all_effects(shape: tuple[int, ...]) -> Floats:
 
 
 def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
-    """Return the number of categories of each attribute, the same in all tables."""
     sizes: dict[str, int] = {}
     for table in tables:
         for name, size in zip(table.attributes, table.proportions.shape, strict=True):
@@ -261,7 +260,6 @@ def consistent_tables(
 
 
 def _closest(tables: Sequence[NoisyTable]) -> ConsistentTables:
-    """Return the closest observed tables, of any number."""
     _sizes(tables)
     precisions: dict[Names, float] = {}
     sums: dict[Names, Floats] = {}

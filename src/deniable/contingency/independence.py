@@ -63,13 +63,7 @@ import scipy
 
 from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
 from deniable.channels import Channel
-from deniable.contingency.likelihood import (
-    ModelFit,
-    fit_at,
-    fit_through_channel,
-    portions,
-    slopes_at,
-)
+from deniable.contingency import likelihood
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError
 from deniable.estimation import WeightedCounts
@@ -166,14 +160,14 @@ def channel_test(
     if enough is not None and enough < 1:
         raise DeniableError(f"{enough} tables as large are never enough; give at least 1")
     counts = np.asarray(reports, dtype=float)
-    fit = fit_through_channel(counts, channel, model)
+    fit = likelihood.fit_through_channel(counts, channel, model)
     statistic = score_statistic(counts, fit, channel)
     records = counts.sum(axis=-1)
     expected = _least_expected(records, fit, channel)
     # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
     # what they happened to report.
     even = np.full(model.cells, 1 / model.cells)
-    of_one = fit_at(even, np.ones(()), channel, model)
+    of_one = likelihood.fit_at(even, np.ones(()), channel, model)
     effective = np.asarray(records * of_one.effective_records(model))
     distance = fit.distance_from_zero(model)
     valid = fit.converged & at_least(expected, LEAST_EXPECTED)
@@ -222,9 +216,9 @@ def weighted_channel_test(
     if not known.valid:
         nothing = np.array(np.nan)
         return replace(known, statistic=nothing, p_value=nothing)
-    fit = fit_through_channel(effective, channel, model)
+    fit = likelihood.fit_through_channel(effective, channel, model)
     design = LogLinearModel(model.shape, (tuple(range(len(model.shape))),)).design
-    slopes = channel.reported(slopes_at(fit.proportions[None], design)[0]).T
+    slopes = channel.reported(likelihood.slopes_at(fit.proportions[None], design)[0]).T
     roots = np.sqrt(fit.reported)[:, None]
     apart = np.divide(slopes, roots, out=np.zeros_like(slopes), where=roots > 0)
     # Both designs have orthonormal columns, the model's among those of all tables.
@@ -240,7 +234,7 @@ def weighted_channel_test(
     return replace(known, statistic=np.array(statistic), p_value=np.array(p_value))
 
 
-def score_statistic(reports: npt.ArrayLike, fit: ModelFit, channel: Channel) -> Floats:
+def score_statistic(reports: npt.ArrayLike, fit: likelihood.ModelFit, channel: Channel) -> Floats:
     """Return X^2 of `reports` under a `fit` through the `channel`, shape (...)."""
     counts = np.asarray(reports, dtype=float)
     records = counts.sum(axis=-1, keepdims=True)
@@ -256,7 +250,7 @@ def score_statistic(reports: npt.ArrayLike, fit: ModelFit, channel: Channel) -> 
     return found.reshape(counts.shape[:-1])
 
 
-def _least_expected(records: Floats, fit: ModelFit, channel: Channel) -> Floats:
+def _least_expected(records: Floats, fit: likelihood.ModelFit, channel: Channel) -> Floats:
     """Return the records over the weight of the heaviest value, shape (...); see the module."""
     if channel.square:
         return np.asarray((records[..., None] * fit.reported).min(axis=-1))
@@ -269,7 +263,7 @@ def _least_expected(records: Floats, fit: ModelFit, channel: Channel) -> Floats:
     return np.asarray(records * found.reshape(records.shape))
 
 
-def _told(fit: ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
+def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
     """Yield slices of tables, and orthonormal columns that span L^-1/2 P', L = diag(lambda).
 
     Original tables can move counts in these directions, in units of standard errors.
@@ -278,7 +272,7 @@ def _told(fit: ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
     reported = fit.reported.reshape(-1, channel.reports)
     roots = np.sqrt(reported)
     scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
-    for those in portions(len(reported), across.size):
+    for those in likelihood.portions(len(reported), across.size):
         yield those, np.linalg.qr(scale[those, :, None] * across)[0]
 
 
@@ -315,7 +309,9 @@ def _monte_carlo_p_values(
     for chosen, those in rounds(np.arange(statistic.size), tables, limit, as_large, at_once):
         number = those.stop - those.start
         sampled = draw_tables(reported[chosen], records[chosen], number, generator)
-        again = score_statistic(sampled, fit_through_channel(sampled, channel, model), channel)
+        again = score_statistic(
+            sampled, likelihood.fit_through_channel(sampled, channel, model), channel
+        )
         # Equal tables may differ in the last digits of their statistics.
         larger = at_least(again + ROUNDING, statistic[chosen][:, None])
         numbers = as_large[chosen][:, None] + np.cumsum(larger, axis=1)

@@ -105,7 +105,6 @@ def _tested(
     generator: np.random.Generator,
     monte_carlo_tables: int,
 ) -> pd.DataFrame:
-    """Return the rows of tables of one shape and channel, by their `positions`."""
     own = [tables[position] for position in positions]
     model = LogLinearModel.independence(own[0].shape)
     counts = np.array([each.counts for each in own])

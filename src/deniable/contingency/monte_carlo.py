@@ -232,7 +232,6 @@ def test_against_true_statistic(
 
 
 def _of_nearest(noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel) -> Floats:
-    """Return the statistics of the nearest tables with the sum `records`."""
     values = np.asarray(noisy, dtype=float)
     return _two_steps(nearest_tables(values, records), records, model, "ignore")[0]
 

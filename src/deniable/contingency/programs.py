@@ -31,8 +31,7 @@ OPTIONS = {
     },
     "HIGHS": {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
 }
-TIE = 1e-8
-"""Share by which a solution of smallest norm may miss the least absolute misfit."""
+TIE = 1e-8  # share by which a solution of smallest norm may miss the least absolute misfit
 SLIGHT = 1e-8
 """Weight of the cells that were not observed: it moves the solution by about as little."""
 INFEASIBLE = ("infeasible", "infeasible_inaccurate", "infeasible_or_unbounded")

@@ -180,7 +180,6 @@ class PublishedFile(Strict):
 
     @model_validator(mode="after")
     def _columns_differ(self) -> Self:
-        """Refuse columns with the same name or position, or without a way to find them."""
         seen: dict[Any, str] = {}
         for place, column in self.columns.items():
             if self.header != (column.position is None):

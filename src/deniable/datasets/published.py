@@ -187,7 +187,6 @@ def _place(file: Path, header: Sequence[str], name: str) -> int:
 def _numeric_microdata(
     dataset: NumericDataset, columns: Sequence[pa.Array], path: Path | str
 ) -> NumericMicrodata:
-    """Return the records with these columns of text, the class last."""
     pairs = zip(dataset.names, columns, strict=False)
     values = np.column_stack([_numbers(texts, path, name) for name, texts in pairs])
     if not (given := dataset.class_attribute):

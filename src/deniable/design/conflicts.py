@@ -74,7 +74,6 @@ def _smallest_conflict(wanted: Polytope) -> list[Group]:
 
 
 def _is_feasible(wanted: Polytope) -> bool:
-    """Return whether any matrix meets the requirements."""
     program = Constraints(*wanted.constraints)
     return program.minimise(np.zeros(wanted.variables), high=wanted.highest) is not None
 

@@ -180,10 +180,7 @@ def design(
 
 
 def _with_reports(
-    loss: InverseVariance,
-    square: Exact,
-    found: SearchResult,
-    requirements: Requirements,
+    loss: InverseVariance, square: Exact, found: SearchResult, requirements: Requirements
 ) -> Exact:
     """Return the better one of the square channel and the best of all."""
     if found.relaxed is None or requirements.epsilon is None:

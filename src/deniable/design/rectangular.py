@@ -80,7 +80,6 @@ def _best_amounts(program: Program, columns: Floats) -> Floats:
 def _is_improvement(
     loss: InverseVariance, columns: Floats, other: Floats, margin: float = 0.0
 ) -> bool:
-    """Return whether columns are a channel of less loss than another, by a relative margin."""
     least = loss.value(other)
     return _is_channel(columns) and loss.value(columns) < least - margin * abs(least)
 

@@ -134,7 +134,6 @@ def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
 
 
 def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list[Floats]:
-    """Return the best matrices and the best closed form, best first."""
     return sorted(seen, key=loss.value)[:CANDIDATES] + sorted(forms, key=loss.value)[:1]
 
 

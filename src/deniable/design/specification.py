@@ -126,7 +126,6 @@ def _values(file: Path) -> Mapping[str, Any]:
 def _frequencies(
     file: Path, given: _SpecificationFile
 ) -> tuple[tuple[str, ...], Floats, int | None]:
-    """Return categories, proportions and records."""
     if (given.proportions is None) == (given.counts is None):
         which = "neither" if given.counts is None else "both"
         raise _error(file, f"{which} of proportions and counts; allowed: one")
@@ -188,7 +187,6 @@ def _in_order(
 
 
 def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
-    """Yield errors of single options, and unknown categories."""
     earlier: set[str] = set()
     for position, name in enumerate(names):
         if name in earlier:

@@ -36,7 +36,6 @@ epsilon near 0."""
 
 
 def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
-    """Yield generalized randomized response, the two-step matrix, and retention at the floors."""
     size, epsilon = proportions.size, requirements.epsilon
     odds = np.full((size, size), np.exp(-np.inf if epsilon is None else -epsilon))
     np.fill_diagonal(odds, 1.0)

@@ -21,8 +21,7 @@ with from_extras():
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 Drawing = ParamSpec("Drawing")
-Look = dict[str, Any]
-"""The options of a line in matplotlib: color, linestyle, marker, label ..."""
+Look = dict[str, Any]  # options of a line in matplotlib: color, linestyle, marker, label ...
 NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
 INK = "#1b1f24"
 GRID = "#d9dde2"

@@ -13,8 +13,7 @@ from deniable.estimation.simplex import euclidean_projection
 
 MAX_LIKELIHOOD = 256**3
 """Cells^2 times randomized values, up to which Newton's method takes a second or so."""
-MAX_UNSMOOTHED = 32
-"""Points of a grid whose distribution is estimated without smoothing."""
+MAX_UNSMOOTHED = 32  # points of a grid whose distribution is estimated without smoothing
 OWN_PROPORTIONS = "proportions of the randomized values"
 
 

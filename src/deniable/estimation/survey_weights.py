@@ -334,7 +334,6 @@ def _denominator(sums: Floats, total: float | None) -> Floats:
 
 
 def _design_factor(units: npt.NDArray[np.int64]) -> Floats:
-    """Return m / (m - 1) for each stratum."""
     if np.any(units < 2):
         raise DeniableError(
             f"a design stratum has {int(units.min())} sampling unit(s), which says nothing of how "

@@ -14,20 +14,13 @@ import numpy as np
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.idp.methods import (
-    SMALLEST_CLUSTER,
-    Masking,
-    Method,
-    domain_bounds,
-    masking,
-    split_budget,
-)
+from deniable.idp import methods
 from deniable.idp.microaggregation import Ranking
 from deniable.idp.true_dp import TABLE_DISTANCE, noisy_histograms
 from deniable.records import NumericMicrodata
 from deniable.sampling import Noise
 
-NumericMethod = Literal[Method, "histograms"]
+NumericMethod = Literal[methods.Method, "histograms"]
 NUMERIC_METHODS: tuple[NumericMethod, ...] = get_args(NumericMethod)
 HISTOGRAMS: NumericMethod = "histograms"
 DEFAULT_BINS = 20
@@ -65,7 +58,7 @@ def domains_by_factor(data: NumericMicrodata, factor: float) -> Domains:
 
     Raises `DeniableError` if a value is below 0, or all values of an attribute are 0.
     """
-    upper = domain_bounds(data.values, factor)
+    upper = methods.domain_bounds(data.values, factor)
     for name, least, most in zip(data.names, data.values.min(axis=0), upper, strict=True):
         if least < 0 or most == 0:
             raise DeniableError(
@@ -122,7 +115,7 @@ class NumericMechanism:
     @property
     def shares(self) -> Floats:
         """The epsilon of each attribute, shape (attributes,)."""
-        return split_budget(self.budget, len(self.domains.names))
+        return methods.split_budget(self.budget, len(self.domains.names))
 
     @property
     def scales(self) -> Floats:
@@ -140,7 +133,7 @@ class NumericMechanism:
 
     def _exact(self, budget: float) -> list[Fraction]:
         distances = self._distances
-        scales = distances / split_budget(budget, len(distances))
+        scales = distances / methods.split_budget(budget, len(distances))
         pairs = zip(distances.tolist(), scales.tolist(), strict=True)
         return [Fraction(distance) / Fraction(scale) for distance, scale in pairs]
 
@@ -150,15 +143,17 @@ class NumericMechanism:
         return np.full(len(widths), float(TABLE_DISTANCE)) if self.by_histograms else widths
 
     @cached_property
-    def formed_of(self) -> Method:
+    def formed_of(self) -> methods.Method:
         """The method of `deniable.idp.methods`."""
         assert self.method != "histograms"
         return self.method
 
-    def masking_of(self, data: NumericMicrodata) -> Masking:
+    def masking_of(self, data: NumericMicrodata) -> methods.Masking:
         """Return centroids and noise scales for the original records `data`."""
         ranking = Ranking.of(self.domains.inner(data.values))
-        return masking(self.formed_of, ranking, self.k or 1, self.domains.widths, self.budget)
+        return methods.masking(
+            self.formed_of, ranking, self.k or 1, self.domains.widths, self.budget
+        )
 
 
 def refuse_bad_parameters(
@@ -176,8 +171,8 @@ def refuse_bad_parameters(
         given = "k is missing" if k is None else f"k: {k}"
         allowed = "k, the size of clusters" if clustered else "no k, because it forms no clusters"
         raise DeniableError(f"{given}; allowed with method {method!r}: {allowed}")
-    if k is not None and not SMALLEST_CLUSTER <= k <= MAX_CLUSTER:
-        raise DeniableError(f"k: {k}; allowed: {SMALLEST_CLUSTER} to {MAX_CLUSTER:,}")
+    if k is not None and not methods.SMALLEST_CLUSTER <= k <= MAX_CLUSTER:
+        raise DeniableError(f"k: {k}; allowed: {methods.SMALLEST_CLUSTER} to {MAX_CLUSTER:,}")
     if not 2 <= bins <= MAX_BINS:
         raise DeniableError(f"bins: {bins}; allowed: 2 to {MAX_BINS:,}")
     if domain_factor is not None and (method == HISTOGRAMS or not 1 <= domain_factor <= MAX_FACTOR):

@@ -75,12 +75,13 @@ ABOUT = Section(
     needs=(),
 )
 PROTOCOLS = "Protocols that need no curator, at a stated ε"
-EQUAL_RISK = "“Equal risk”, compared with the whole ε"
 WAIVER = "A waiver of sequential composition, checked"
 PRIVACY = (
     _of_privacy("audit", "Privacy: claimed and exact", "Audit"),
-    _of_privacy("protocols", PROTOCOLS, "Protocols", of="protocols"),
-    _of_privacy("risk", EQUAL_RISK, "“Equal risk”", "multirr_risk"),
+    _of_privacy(
+        "protocols", "Protocols that need no curator, at a stated ε", "Protocols", of="protocols"
+    ),
+    _of_privacy("risk", "“Equal risk”, compared with the whole ε", "“Equal risk”", "multirr_risk"),
     _of_privacy("waiver", WAIVER, "The waiver of 4.3", "multirr_waiver"),
 )
 OF_RUN = (_own("findings", "Findings"), _own("run", "This run"))
@@ -100,7 +101,6 @@ PAGES = (
 
 
 def _file_of(place: str) -> str:
-    """Return the file of code, given its `place`, "module:name"."""
     return f"workflow/{place.partition(':')[0].replace('.', '/')}.py"
 
 

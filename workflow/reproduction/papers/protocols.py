@@ -20,8 +20,7 @@ from reproduction.papers.rrba import LocalHashing, SupportedProtocol, UnaryEncod
 SIZES = (4, 16, 100, 10_000)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_BITS = 16  # of unary encoding: neither its epsilon nor its variance depends on their number
-MAX_ENTRIES = 2**14
-"""Entries up to which the audit takes the ratios of a matrix column by column."""
+MAX_ENTRIES = 2**14  # entries up to which the audit takes the ratios of a matrix column by column
 PROTOCOLS: Mapping[str, Callable[[int, float], Any]] = {
     "generalized randomized response": MAKERS["generalized-rr"],
     "subset selection": MAKERS["subset-selection"],

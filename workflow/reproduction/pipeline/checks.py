@@ -79,7 +79,6 @@ def _of_analyses(config: Config, adult: Sequence[str], records: int) -> Iterator
 def _of_release(
     path: str, release: ReleaseSettings, columns: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield errors of a release: its files, its data set, and its columns."""
     for file in release.inputs:
         if not Path(file).exists():
             yield f"{path}.plan: {file!r} does not exist; allowed: the path of a file"
@@ -104,7 +103,6 @@ def _of_release(
 
 
 def _named_columns(options: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the options of a plan that name columns, with the names."""
     for option in ("columns", "strata"):
         if options.get(option):
             yield option, options[option]

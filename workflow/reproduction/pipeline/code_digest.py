@@ -26,8 +26,7 @@ COMPUTING_PACKAGES = (
     *("rdata", "scikit-learn", "scipy"),
 )
 RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
-PARTS = Path(".snakemake/code")
-"""Folder with the parts behind each digest, for `parts_of`."""
+PARTS = Path(".snakemake/code")  # folder with the parts behind each digest, for `parts_of`
 CACHE = Path(".snakemake/syntax_trees.json")
 """Digest and imports of each file by its SHA-256. Parsing 400 files takes more than a second."""
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -105,7 +104,6 @@ def run_facts() -> dict[str, str]:
 
 
 def _files(part: Path) -> list[Path]:
-    """Return the Python files of a part: itself, or all below it."""
     return [part] if part in _trees() else [file for file in _trees() if part in file.parents]
 
 

@@ -14,40 +14,10 @@ from deniable.release import ReleaseSettings
 from deniable.texts import TooMuchError
 from deniable.validation import Strict
 
-from reproduction.papers.idp import (
-    ForestStudy,
-    GridNoises,
-    IndividualAttacks,
-    IndividualAudit,
-    SseStudy,
-)
-from reproduction.papers.multirr import (
-    AdjustedQueryStudy,
-    AssessmentStudy,
-    ClusterQueryStudy,
-    EpsilonQueryStudy,
-    ExploredQueryStudy,
-    PairQueryStudy,
-    SecureSumTrials,
-    ThresholdStudy,
-    WiderQueryStudy,
-)
-from reproduction.papers.pram import (
-    CoverageStudy,
-    InvariantStudy,
-    ItemSetStudy,
-    JointLossStudy,
-    PramEpsilons,
-    WeightsStudy,
-)
-from reproduction.papers.rrba import (
-    ConvergenceStudy,
-    EqualEpsilonStudy,
-    PowerStudy,
-    PrintedTablesStudy,
-    RrbaEpsilon,
-    Table3Study,
-)
+from reproduction.papers.idp import settings as idp
+from reproduction.papers.multirr import settings as multirr
+from reproduction.papers.pram import settings as pram
+from reproduction.papers.rrba import settings as rrba
 from reproduction.pipeline.release_sweeps import ReleaseEntry, ReleaseSweep, releases_of
 from reproduction.study import Cell, StudySettings
 
@@ -70,32 +40,32 @@ class DataConfig(Strict):
 class StudiesConfig(Strict):
     """The studies, by name. A study without settings is left out."""
 
-    multirr_tables: ClusterQueryStudy | None = None
-    multirr_sensitivity: ClusterQueryStudy | None = None
-    multirr_exploration: ExploredQueryStudy | None = None
-    multirr_attributes: WiderQueryStudy | None = None
-    multirr_fig2: PairQueryStudy | None = None
-    multirr_fig3: AdjustedQueryStudy | None = None
-    multirr_pairs: PairQueryStudy | None = None
-    multirr_epsilon: EpsilonQueryStudy | None = None
-    multirr_assessment: AssessmentStudy | None = None
-    pram_coverage: CoverageStudy | None = None
-    pram_weights: WeightsStudy | None = None
-    pram_item_sets: ItemSetStudy | None = None
-    pram_invariant: InvariantStudy | None = None
-    pram_joint_loss: JointLossStudy | None = None
-    idp_fig3: SseStudy | None = None
-    idp_fig4: SseStudy | None = None
-    idp_fig5: ForestStudy | None = None
-    idp_fig6: ForestStudy | None = None
-    rrba_fig5: ConvergenceStudy | None = None
-    rrba_fig6: ConvergenceStudy | None = None
-    rrba_table3: Table3Study | None = None
-    rrba_power: PowerStudy | None = None
-    rrba_tables: PrintedTablesStudy | None = None
-    rrba_equal: EqualEpsilonStudy | None = None
+    multirr_tables: multirr.ClusterQueryStudy | None = None
+    multirr_sensitivity: multirr.ClusterQueryStudy | None = None
+    multirr_exploration: multirr.ExploredQueryStudy | None = None
+    multirr_attributes: multirr.WiderQueryStudy | None = None
+    multirr_fig2: multirr.PairQueryStudy | None = None
+    multirr_fig3: multirr.AdjustedQueryStudy | None = None
+    multirr_pairs: multirr.PairQueryStudy | None = None
+    multirr_epsilon: multirr.EpsilonQueryStudy | None = None
+    multirr_assessment: multirr.AssessmentStudy | None = None
+    pram_coverage: pram.CoverageStudy | None = None
+    pram_weights: pram.WeightsStudy | None = None
+    pram_item_sets: pram.ItemSetStudy | None = None
+    pram_invariant: pram.InvariantStudy | None = None
+    pram_joint_loss: pram.JointLossStudy | None = None
+    idp_fig3: idp.SseStudy | None = None
+    idp_fig4: idp.SseStudy | None = None
+    idp_fig5: idp.ForestStudy | None = None
+    idp_fig6: idp.ForestStudy | None = None
+    rrba_fig5: rrba.ConvergenceStudy | None = None
+    rrba_fig6: rrba.ConvergenceStudy | None = None
+    rrba_table3: rrba.Table3Study | None = None
+    rrba_power: rrba.PowerStudy | None = None
+    rrba_tables: rrba.PrintedTablesStudy | None = None
+    rrba_equal: rrba.EqualEpsilonStudy | None = None
     # Without grids, as by default, no sweep is made.
-    multirr_sweep: ThresholdStudy = ThresholdStudy(replicates=1000, grids=[])
+    multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
     def _as_printed(self) -> Self:
@@ -125,13 +95,13 @@ class StudiesConfig(Strict):
 class AnalysesConfig(Strict):
     """Settings of the analyses, by name. An analysis without its settings is left out."""
 
-    multirr_secure_sum: SecureSumTrials | None = None
-    pram_variance: PramEpsilons | None = None
-    pram_design: PramEpsilons | None = None
-    idp_audit: IndividualAudit | None = None
-    idp_attacks: IndividualAttacks | None = None
-    idp_noises: GridNoises | None = None
-    rrba_epsilon: RrbaEpsilon | None = None
+    multirr_secure_sum: multirr.SecureSumTrials | None = None
+    pram_variance: pram.PramEpsilons | None = None
+    pram_design: pram.PramEpsilons | None = None
+    idp_audit: idp.IndividualAudit | None = None
+    idp_attacks: idp.IndividualAttacks | None = None
+    idp_noises: idp.GridNoises | None = None
+    rrba_epsilon: rrba.RrbaEpsilon | None = None
 
 
 class KeysConfig(Strict):
@@ -225,10 +195,7 @@ def refuse_repeated_keys(path: Path | str) -> None:
 
 
 def validate(values: Mapping[str, Any]) -> Config:
-    """Return the `Config` with the `values` of the config files.
-
-    A `ConfigError` has one line for each error: option, value and allowed values.
-    """
+    """Return the `Config` of `values`, or raise a `ConfigError` with one line for each error."""
     try:
         return Config.model_validate(dict(values))
     except ValidationError as error:

@@ -20,8 +20,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_
 """Variables of OpenMP, the BLAS libraries and solvers in Rust such as Clarabel."""
 AVX2, BEYOND_AVX2 = {"X86_V3", "AVX2"}, ("X86_V4", "AVX512")
 """Names of the common level in NumPy (since 2.4 and before), and beginnings of higher ones."""
-NEEDED = 20_000_000
-"""Smallest number of free bytes for a quick run."""
+NEEDED = 20_000_000  # smallest number of free bytes for a quick run
 SHORT_OF_MEMORY = (
     "failed to map segment",  # from the loader
     "annot allocate memory",
@@ -80,10 +79,7 @@ def check_writable(folder: Path) -> None:
 
 
 def keep_from_others() -> None:
-    """Close the folders with information from original records to all but their owner.
-
-    A `DataError` reports a folder of somebody else.
-    """
+    """Close folders on original records to others; a `DataError` reports somebody else's."""
     for folder in PRIVATE:
         try:
             kept_private(folder)
@@ -118,10 +114,7 @@ def remedy(error: Exception) -> str:
 
 
 def end_on_hangup() -> None:
-    """End this process like Ctrl-C when its terminal closes, unless it runs under nohup.
-
-    A run that is killed by SIGHUP leaves its lock behind.
-    """
+    """End like Ctrl-C, which unlocks, when the terminal closes, unless it runs under nohup."""
     hangup = getattr(signal, "SIGHUP", None)  # not on every system
     main_thread = threading.current_thread() is threading.main_thread()
     if hangup and main_thread and signal.getsignal(hangup) == signal.SIG_DFL:

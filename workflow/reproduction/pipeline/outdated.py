@@ -11,15 +11,9 @@ from typing import Any
 
 from reproduction.pipeline.code_digest import changed_code
 from reproduction.pipeline.plan import RunPlan
-from reproduction.pipeline.provenance import (
-    SOURCE_SUFFIX,
-    WITHHELD,
-    Record,
-    content_digest,
-)
+from reproduction.pipeline.provenance import SOURCE_SUFFIX, WITHHELD, Record, content_digest
 
-MAX_REASONS = 3
-"""Largest number of changed settings that are listed."""
+MAX_REASONS = 3  # largest number of changed settings that are listed
 
 
 def reasons_of(plan: RunPlan, record: Record) -> list[str]:

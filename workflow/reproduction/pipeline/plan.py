@@ -131,10 +131,7 @@ class RunPlan:
         return f"{RAW}/{self.datasets[dataset].file}{SOURCE_SUFFIX}"
 
     def own(self, path: str) -> str:
-        """Return the path of one of the workflow's own files, by its `path` in the workflow.
-
-        It is relative if the run is in that folder, so a moved project stays up to date.
-        """
+        """Return the `path` of one of the workflow's own files, relative if the run is there."""
         return path if self.root.resolve() == Path.cwd() else str(self.root / path)
 
     def chunks(self, table: str) -> list[str]:
@@ -253,6 +250,5 @@ def _tables_of(analyses: Sequence[Analysis]) -> list[str]:
 
 
 def _studied_data(config: Config) -> set[str]:
-    """Return the data sets and networks of the studies that the config requests."""
     requested = (study for name, study in STUDIES.items() if config.cells(name))
     return {name for study in requested for name in study.datasets}

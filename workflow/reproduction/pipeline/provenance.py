@@ -24,8 +24,7 @@ SOURCE_VARIABLE = "DENIABLE_SOURCE"
 SUFFIX, SOURCE_SUFFIX = ".provenance.json", ".source.json"
 RESULTS, DATA = "results", "results/data"
 WITHHELD = "withheld"
-PLACES = ("data", "keys", "ledger")
-"""Sections of the config with places of files."""
+PLACES = ("data", "keys", "ledger")  # sections of the config with places of files
 MODELS = {"resources/surrogates": "surrogate", "resources/networks": "network"}
 """Folders of the models that records are drawn from, with the kind of these records."""
 MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
@@ -102,10 +101,7 @@ def provenance_path(result: Path | str) -> Path:
 
 
 def content_digest(path: Path | str) -> str:
-    """Return the SHA-256 of the file at `path`, or of the list of files of a folder.
-
-    The list has one line for each file, ordered by name, in the format of ``sha256sum``.
-    """
+    """Return the SHA-256 of the file at `path`, or of a folder's ``sha256sum`` list by name."""
     start = Path(path)
     if not start.is_dir():
         return sha256(start)
@@ -136,10 +132,7 @@ def read_provenance(result: Path | str) -> Record | None:
 
 
 def verified(paths: Iterable[str]) -> list[Verified]:
-    """Compare the files at `paths` with their records, if they have any.
-
-    A `DataError` has one line for each file that differs.
-    """
+    """Compare the files at `paths` with any records; a `DataError` has a line for each change."""
     found, faults = [], []
     for path in sorted(set(paths)):
         file = Verified(label(path), content_digest(path), read_provenance(path))
@@ -160,7 +153,6 @@ def verified(paths: Iterable[str]) -> list[Verified]:
 
 
 def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
-    """Return the record that all outputs of a job share."""
     code = making.params.get("code")
     settings = {key: value for key, value in making.params.items() if key != "code"}
     digest = code or code_digest(making.script)
@@ -218,7 +210,6 @@ def _data(inputs: Sequence[Verified]) -> Record:
 
 
 def _is_receipt(name: str) -> bool:
-    """Return whether a file is the receipt of a production release."""
     if not name.startswith(f"{RESULTS}/releases/"):
         return False
     from deniable.release import RECEIPT  # noqa: PLC0415 - most jobs read no release

@@ -12,8 +12,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 from deniable.release import ReleaseSettings
 from deniable.validation import Values, fault_lines
 
-MAX_RELEASES = 100
-"""Largest number of releases of one grid."""
+MAX_RELEASES = 100  # largest number of releases of one grid
 
 
 class ReleaseSweep(ReleaseSettings):

@@ -195,10 +195,7 @@ def check_published(
 def _uncounted(
     published: Mapping[str, Path], ledger: Path | str | None, *, needed: bool
 ) -> dict[str, str]:
-    """Return a message for each release that the `ledger` lacks.
-
-    Raises `DeniableError` if there is no ledger, and it is `needed` for a further release.
-    """
+    """Return messages on releases that the `ledger` lacks, or raise `DeniableError` if `needed`."""
     if not published and not needed:
         return {}
     try:

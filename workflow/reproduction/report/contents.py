@@ -74,7 +74,6 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
 
 
 def _read_releases(files: Any) -> list[ReleaseFiles]:
-    """Return the files of all releases, in their order in the config."""
     tables: dict[str, dict[str, pd.DataFrame]] = {}
     for path in map(Path, files.estimates):
         if path.suffix == ".csv":  # synthetic records are not shown

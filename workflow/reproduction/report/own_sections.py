@@ -85,10 +85,7 @@ def findings(contents: Contents) -> Row:
 
 
 def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether the run of `contents` has seed, size and data of the findings.
-
-    Their "seed 5, up to 1,000 runs" gives the seed and the largest number of replicates.
-    """
+    """Return whether `contents` has the findings' data, seed and largest number of runs."""
     headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
     runs = contents.runs(TABLES)
     return (
@@ -135,10 +132,7 @@ DISTANCES = {
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
     """Return the contents of the section from the files of all releases, `all_files`."""
     found = [_release(each) for each in all_files]
-    return {
-        "replicas": any(each["name"].startswith(REPLICA) for each in found),
-        "releases": found,
-    }
+    return {"replicas": any(each["name"].startswith(REPLICA) for each in found), "releases": found}
 
 
 def _release(files: ReleaseFiles) -> Row:
@@ -185,7 +179,6 @@ def of_all_records(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tests(table: pd.DataFrame | None) -> Row | None:
-    """Return the number of tests and of rejections, and the tests with the smallest p-values."""
     if table is None or "p_value" not in table:
         return None
     tested = table[table["p_value"].notna()]
@@ -203,19 +196,13 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
 
 
 def _checked(check: pd.DataFrame) -> Row:
-    """Return coverage, mean distances and measures of a test release."""
     means = check.reindex(columns=list(DISTANCES)).mean().dropna()
     distances = {DISTANCES[str(name)]: mean for name, mean in means.items()}
     measures = check[check["value"].notna()] if "value" in check else check.iloc[:0]
-    return {
-        "coverage": _coverage(check),
-        "distances": distances,
-        "measures": rows_of(measures),
-    }
+    return {"coverage": _coverage(check), "distances": distances, "measures": rows_of(measures)}
 
 
 def _coverage(check: pd.DataFrame) -> Row | None:
-    """Return the proportion of intervals that cover, and the coverage over redraws."""
     covered, known = (check.get(name, pd.Series()).dropna() for name in ("covered", "coverage"))
     if not len(covered):
         return None

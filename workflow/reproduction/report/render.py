@@ -62,7 +62,6 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 
 
 def _possible(contents: Contents) -> list[Page]:
-    """Return the pages and sections for which there are tables."""
     pages = [
         replace(page, sections=tuple(s for s in page.sections if s.possible(contents.tables)))
         for page in PAGES

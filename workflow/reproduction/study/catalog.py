@@ -18,8 +18,7 @@ if TYPE_CHECKING:  # not at run time: every job's process reads this module
 
 WHOLE_TABLE = "reproduction.study.page_tables:whole_table"
 OUTPUT_RTOL = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
-COMPUTED = 1e-6
-"""The same for sums and solvers, which differ with versions and kinds of processor."""
+COMPUTED = 1e-6  # the same for sums and solvers, which differ with versions and kinds of processor
 DESIGN_RTOL = 1e-3  # the same for channels found by search, which stops near the optimum
 
 

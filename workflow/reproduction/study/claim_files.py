@@ -159,7 +159,6 @@ class _Range(list[float]):
 
 
 def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, Row]]:
-    """Return the cells of one side of a comparison, in a setting, with their places."""
     if isinstance(number := _number_or_text(text), int | float):
         return [({}, exact_row(number))]
     places = [setting | place for place in cells.places(text)]

@@ -81,7 +81,6 @@ def decide_claims(
 
 
 def _told(outcome: Outcome, source: str) -> tuple[Any, ...]:
-    """Return the columns from the figure to the verdict."""
     verdict = "surrogate" if source == "surrogate" else outcome.verdict
     open_, worst = verdict == "undecided", outcome.worst
     figure = outcome.figure
@@ -99,7 +98,6 @@ Parts = list[tuple[str, Outcome, str]]  # outcomes from parts of the evidence: n
 
 
 def _by_settings(claim: Claim, evidence: Iterable[Evidence]) -> dict[tuple[str, ...], Parts]:
-    """Return the outcomes of a claim by settings and reading."""
     found: dict[tuple[str, ...], Parts] = {}
     for each in evidence:
         tested = found_by(partial(claim.decide, each.given))
@@ -123,10 +121,7 @@ def found_by(decide: Callable[[], Found]) -> Found | Outcome:
 
 
 def _together(parts: Parts) -> tuple[Outcome, str]:
-    """Return the outcome of all parts of the evidence at once, and their source.
-
-    A part without a comparison leaves the claim undecided, unless another contradicts it.
-    """
+    """Return all parts' outcome and source; a part without comparison supports nothing."""
     names, outcomes, sources = zip(*parts, strict=True)
     source = "surrogate" if "surrogate" in sources else sources[0]
     if len(outcomes) == 1:

@@ -30,8 +30,7 @@ from deniable.estimation import Z_95
 
 LEVEL = 0.05
 POWER = 0.8
-MARGINS = (0.75, 1.0, 1.25)
-"""The factors of a margin of ours, to see whether the verdict rests on it."""
+MARGINS = (0.75, 1.0, 1.25)  # factors of a margin of ours, to see whether the verdict rests on it
 SIMILAR = 1.2  # estimates within this factor of each other count as similar: our margin
 
 Kind = Literal["every", "some", "average", "order", "equality"]
@@ -148,10 +147,7 @@ def rejected(p_values: Iterable[float]) -> int:
 
 
 def below(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each of `pairs` the first estimate is below the second.
-
-    The `figure` has the numbers for the reader.
-    """
+    """Test that the first of each of `pairs` is below the second; `figure` is for the reader."""
     return Outcome(tuple(_above(second, first) for first, second in pairs), figure)
 
 
@@ -161,10 +157,7 @@ def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that on average over `pairs` the logarithm of the first is below the second's.
-
-    The `figure` is as in `below`.
-    """
+    """Test `pairs` as `below` does, on average over logarithms; `figure` is for the reader."""
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -172,10 +165,7 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str, factor: float = SIMILAR) -> Outcome:
-    """Test that in each of `pairs` the estimates are within a `factor` above 1, our margin.
-
-    The `figure` is as in `below`.
-    """
+    """Test that each of `pairs` is within a `factor`, our margin; `figure` is as in `below`."""
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(factor), figure), our_margin=True)
 
@@ -266,10 +256,7 @@ def exact_row(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of `decisions` without error, and its `figure`.
-
-    Without any decision, raise a `LookupError`.
-    """
+    """Return exact `decisions` with a `figure`; without any decision, raise a `LookupError`."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     return Outcome(require_any(found, "anything to decide from"), figure)
 

@@ -1,8 +1,4 @@
-"""Random streams, summaries and verdicts of the settings of a study.
-
-A study adds a function that simulates one setting ("cell"), a grid in the config and a file of
-published values.
-"""
+"""Random streams, summaries and verdicts of the settings ("cells") of a study."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +48,7 @@ class Simulator(Protocol):
         """Return the columns that name each output of a `cell`; a single one has none: ({},)."""
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Simulate a cell; return an array of shape (replicates, outputs).
-
-        If a replicate answers several queries, there is a third axis, answers.
-        """
+        """Return an array (replicates, outputs), with a third axis if there are several answers."""
 
 
 def replicate(
@@ -109,10 +102,7 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean of `values` with Student's interval at a `confidence`.
-
-    The interval of one value is the whole line.
-    """
+    """Return the mean of `values` with Student's interval at a `confidence`, infinite for one."""
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -126,11 +116,7 @@ def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summa
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return the factor by which the error of a published value widens ours, of `replicates`.
-
-    The published error is ours scaled to `published_replicates`. The two are independent and add in
-    squares.
-    """
+    """Return how `published_replicates`' independent error widens ours, of `replicates`."""
     return np.sqrt(1 + replicates / published_replicates)
 
 
@@ -188,7 +174,6 @@ def compare(
 
 
 def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Return the table's columns of epsilon, without keys."""
     spent = EPSILON_COLUMNS if {*EPSILON_COLUMNS[1:]} & {*table} else ()
     return [name for name in spent if name in table and name not in keys]
 
@@ -246,7 +231,6 @@ def simulate_chunk(
 def _by_runs(
     values: Floats, comparisons: Comparisons, generator: np.random.Generator
 ) -> list[Summary]:
-    """Return summaries of outputs, then of comparisons."""
     values = values.reshape(*values.shape[:2], -1)
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)
@@ -318,10 +302,7 @@ def compared_medians(
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return the `results` of all chunks in the order of the `cells`, outputs in their own order.
-
-    A missing or repeated cell is an error.
-    """
+    """Return `results` in the order of `cells`; a missing or repeated cell is an error."""
     keys = list(cells[0])
     names = list(results.columns[: list(results.columns).index("regenerated")])
     rows: dict[tuple[Any, ...], list[int]] = {}

@@ -182,25 +182,12 @@ def pivot(
 ) -> PageTable:
     """Return one row for each combination of `keys`, with one number for each value of a `column`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        It has at most one row for each combination and value. A missing one is shown by a dash.
-    keys : sequence of str, or mapping of str to str
-        The columns that name a row, with headings if it is a mapping. Missing ones are left out.
-    column, value : str
-        The columns of headings, and of numbers or texts. By default the first of `VALUES`.
-    label, caption : str
-        As of a `PageTable`.
-    text : "short" or "percent", optional
-        The form of numbers.
-    names : mapping, optional
-        The values of `column` in order, with headings. By default all values.
-    base : str, optional
-        A value of `column`. The lowest number of each row is marked by ▾, and by a star if its
-        interval lies below the interval of `base`.
-    intervals : bool, optional
-        Whether 95 % intervals follow in parentheses.
+    The `table` has at most one row for each of both; a missing one is shown by a dash. `keys` have
+    headings if they are a mapping, and missing columns are left out. The column `value`, by default
+    the first of `VALUES`, has texts, or numbers in the form `text` ("short" or "percent"), with
+    95 % `intervals` in parentheses. `names` are headings of values, in order, by default all. With
+    a `base`, a value of `column`, ▾ marks the lowest number of a row, and a star an interval below
+    the interval of the base. `label` and `caption` are as of a `PageTable`.
     """
     titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
     heads = {key: title for key, title in titles.items() if key in table}

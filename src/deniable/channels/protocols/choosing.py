@@ -15,8 +15,7 @@ from deniable.channels.protocols.projective_geometry import (
 from deniable.channels.protocols.pure import MAX_TALLY
 from deniable.channels.protocols.subset_selection import MAX_ENUMERATED, SubsetSelection
 
-MAX_WORK = 2**32
-"""Steps that the estimate of a chosen protocol may take: seconds."""
+MAX_WORK = 2**32  # steps that the estimate of a chosen protocol may take: seconds
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.protocols.pure import (
-    TwoLevelChannel,
-    probability_of_epsilon,
-    refuse_few_categories,
-)
+from deniable.channels.protocols import pure
 
 LEAST_STRIDE = 64
 """Below, steps of the transform are products with a small matrix: there loops would be short."""
 
 
 @dataclass(frozen=True, eq=False)
-class HadamardResponse(TwoLevelChannel):
+class HadamardResponse(pure.TwoLevelChannel):
     """Half of the values support a category: its row of a Hadamard matrix is +1 there.
 
     There are m = 2 ** t values, the least power of 2 above the number of `categories`. Category u
@@ -41,13 +37,13 @@ class HadamardResponse(TwoLevelChannel):
     probability: float
 
     def __post_init__(self) -> None:
-        refuse_few_categories(self.size, "Hadamard response")
+        pure.refuse_few_categories(self.size, "Hadamard response")
         self._check_probability()
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "HadamardResponse":
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30]."""
-        return cls(size, probability_of_epsilon(epsilon, 2, 1))
+        return cls(size, pure.probability_of_epsilon(epsilon, 2, 1))
 
     @property
     def reports(self) -> int:

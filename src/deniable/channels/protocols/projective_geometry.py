@@ -10,20 +10,14 @@ import scipy
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.maps import refuse_other_than_whole
-from deniable.channels.protocols.pure import (
-    MAX_TALLY,
-    TwoLevelChannel,
-    probability_of_epsilon,
-    refuse_few_categories,
-)
+from deniable.channels.protocols import pure
 from deniable.errors import ChannelError
 
-MAX_TRANSFORM = 2**25
-"""Cells of the largest Fourier transform: half a gigabyte."""
+MAX_TRANSFORM = 2**25  # cells of the largest Fourier transform: half a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectiveGeometry(TwoLevelChannel):
+class ProjectiveGeometry(pure.TwoLevelChannel):
     """Categories and values are points of a projective space; orthogonal ones go together.
 
     The points of PG(t - 1, q) are the vectors of t numbers modulo a prime q except 0. A vector and
@@ -53,7 +47,7 @@ class ProjectiveGeometry(TwoLevelChannel):
     probability: float
 
     def __post_init__(self) -> None:
-        refuse_few_categories(self.size, "projective geometry response")
+        pure.refuse_few_categories(self.size, "projective geometry response")
         q = self.prime
         refuse_other_than_whole("the prime", q, 0, 2**32)
         if q < 2 or any(q % factor == 0 for factor in range(2, int(q**0.5) + 1)):
@@ -71,7 +65,7 @@ class ProjectiveGeometry(TwoLevelChannel):
         least variance, among primes with at most 2 ** 25 cells to transform and, if there are any,
         with a `work` of at most `largest_work`.
         """
-        refuse_few_categories(size, "projective geometry response")
+        pure.refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
         if prime is None:
             if size >= MAX_TRANSFORM:
@@ -83,7 +77,7 @@ class ProjectiveGeometry(TwoLevelChannel):
             quick = [q for q in primes if work(size, q) <= largest_work]
             prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
         t = _dimension(size, prime)
-        probability = probability_of_epsilon(epsilon, _points(t, prime), _points(t - 1, prime))
+        probability = pure.probability_of_epsilon(epsilon, _points(t, prime), _points(t - 1, prime))
         return cls(size, prime, probability)
 
     @property
@@ -269,7 +263,7 @@ def _primes_to_try(size: int, epsilon: float) -> list[int]:
         q
         for q in primes_up_to(int(largest)).tolist()
         if q ** (_dimension(size, q) - 1) <= MAX_TRANSFORM
-        and _points(_dimension(size, q), q) <= MAX_TALLY
+        and _points(_dimension(size, q), q) <= pure.MAX_TALLY
     ]
 
 

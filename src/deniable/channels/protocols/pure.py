@@ -18,8 +18,7 @@ from deniable.errors import ChannelError
 from deniable.records import refuse_foreign_codes
 from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
 
-MAX_TALLY = 2**27
-"""Reports up to which one counter a report is kept: a gigabyte."""
+MAX_TALLY = 2**27  # reports up to which one counter a report is kept: a gigabyte
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
 
 

@@ -12,20 +12,14 @@ import scipy
 from deniable.arrays import Codes, Counts, Flags, Floats, Sparse
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.maps import refuse_other_than_whole
-from deniable.channels.protocols.pure import (
-    CHUNK_RECORDS,
-    TwoLevelChannel,
-    probability_of_epsilon,
-    refuse_few_categories,
-)
+from deniable.channels.protocols import pure
 from deniable.errors import ChannelError
 
-MAX_ENUMERATED = 2**24
-"""Subsets up to which all of them are gone through, for sums over a tally."""
+MAX_ENUMERATED = 2**24  # subsets up to which all of them are gone through, for sums over a tally
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetSelection(TwoLevelChannel):
+class SubsetSelection(pure.TwoLevelChannel):
     """Report a subset of d of the k categories: with the true one among them, or without it.
 
     m = C(k, d), c = C(k - 1, d - 1), l = C(k - 2, d - 2). With d about k / (exp(epsilon) + 1) no
@@ -51,7 +45,7 @@ class SubsetSelection(TwoLevelChannel):
     probability: float
 
     def __post_init__(self) -> None:
-        refuse_few_categories(self.size, "subset selection")
+        pure.refuse_few_categories(self.size, "subset selection")
         refuse_other_than_whole("the size of subsets", self.subset_size, 0)
         if not 1 <= self.subset_size < self.size:
             raise ChannelError(
@@ -80,14 +74,14 @@ class SubsetSelection(TwoLevelChannel):
         By default the `subset_size`, among those with subsets that can be numbered, gives the own
         estimate of a category as frequent as all others the least variance.
         """
-        refuse_few_categories(size, "subset selection")
+        pure.refuse_few_categories(size, "subset selection")
         refuse_epsilon(epsilon)
         if subset_size is None:
             sizes = range(1, max(2, size // 2 + 1))
             numbered = itertools.takewhile(lambda d: math.comb(size, d) < 2**63, sizes)
             subset_size = min(numbered, key=lambda d: _variance(size, d, epsilon))
         refuse_other_than_whole("the size of subsets", subset_size, 1, size)
-        probability = probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
+        probability = pure.probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
         return cls(size, subset_size, probability)
 
     @property
@@ -163,8 +157,8 @@ class SubsetSelection(TwoLevelChannel):
 
     def _supports(self, reported: Codes) -> Counts:
         counts = np.zeros(self.size, dtype=np.int64)
-        for start in range(0, reported.size, CHUNK_RECORDS):
-            elements = self.elements(reported[start : start + CHUNK_RECORDS])
+        for start in range(0, reported.size, pure.CHUNK_RECORDS):
+            elements = self.elements(reported[start : start + pure.CHUNK_RECORDS])
             counts += np.bincount(elements.reshape(-1), minlength=self.size)
         return counts
 
@@ -172,7 +166,7 @@ class SubsetSelection(TwoLevelChannel):
         rows = np.reshape(values, (-1, self.reports))
         sums = np.zeros((len(rows), self.size))
         for start, subsets in self._subsets():
-            sums += rows[:, start : start + CHUNK_RECORDS] @ subsets
+            sums += rows[:, start : start + pure.CHUNK_RECORDS] @ subsets
         return sums.reshape(*np.shape(values)[:-1], self.size)
 
     def point_sums(self, weights: Floats) -> Floats:
@@ -184,7 +178,7 @@ class SubsetSelection(TwoLevelChannel):
         """Yield rows of the incidence of subsets and categories, in batches, with the first row."""
         self.refuse_large_tally(MAX_ENUMERATED)
         yield 0, self._first_subsets
-        for start in range(CHUNK_RECORDS, self.reports, CHUNK_RECORDS):
+        for start in range(pure.CHUNK_RECORDS, self.reports, pure.CHUNK_RECORDS):
             yield start, self._incidence(start)
 
     @cached_property
@@ -192,7 +186,7 @@ class SubsetSelection(TwoLevelChannel):
         return self._incidence(0)
 
     def _incidence(self, start: int) -> Sparse:
-        codes = np.arange(start, min(start + CHUNK_RECORDS, self.reports))
+        codes = np.arange(start, min(start + pure.CHUNK_RECORDS, self.reports))
         elements = self.elements(codes)
         starts = np.arange(0, elements.size + 1, self.subset_size)
         shape = (len(codes), self.size)

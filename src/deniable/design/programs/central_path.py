@@ -229,7 +229,6 @@ class CentralPath:
         return np.asarray(np.diagonal(C) - self.program.loss.own)
 
     def _requirements(self, codes: Positions, reports: Positions) -> Floats:
-        """Return the contribution of each staircase to each requirement."""
         left, s = self.program.left[:, :, reports], self._staircases[codes]
         return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
 

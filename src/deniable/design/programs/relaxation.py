@@ -50,8 +50,7 @@ from deniable.arrays import Flags, Floats, Positions
 from deniable.design.programs.losses import InverseVariance
 from deniable.design.programs.requirements import Polytope
 
-MAX_ENUMERATED = 16
-"""Categories up to which all staircases are looked at: 65,536, in some 20 ms."""
+MAX_ENUMERATED = 16  # categories up to which all staircases are looked at: 65,536, in some 20 ms
 
 
 @lru_cache(maxsize=2)

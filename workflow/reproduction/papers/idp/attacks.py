@@ -38,8 +38,7 @@ FALSE_ALARM = 1e-4  # of a single attack that refutes a claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
 WHOLE_RECORD = "a record, all attributes"
-Attacked = tuple[Any, ...]
-"""The attack, neighbour, method, reading, unit and k, and the `Accuracy`."""
+Attacked = tuple[Any, ...]  # the attack, neighbour, method, reading, unit and k, and the `Accuracy`
 
 
 def attack_table(
@@ -79,7 +78,6 @@ def attack_table(
 
 
 def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
-    """Return all centroids of all attributes, with the given scales."""
     upper = np.repeat(masked.upper, masked.centres.shape[1])
     return NoisyCentroids(masked.centres.reshape(-1), scales.reshape(-1), upper)
 

@@ -53,7 +53,6 @@ def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) 
 
 
 def _judged(times: float) -> str:
-    """Return the ratio to a claim as text, with its verdict."""
     return f"{short(times)} {SIGN['holds' if times <= 1 + HOLDS_WITHIN else 'fails']}"
 
 

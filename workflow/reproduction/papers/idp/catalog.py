@@ -74,6 +74,7 @@ NOISES = Columns(
         *("coverage_median", "coverage_median_low", "coverage_median_high"),
     ),
 )
+OF_NOISES = AnalysisTable("idp_noises", NOISES)
 EXPECTED_SSE = Columns(
     ("dataset", *SSE_KEYS), by_chance=("mean_sse", "ci_low", "ci_high", "standardized")
 )
@@ -89,18 +90,10 @@ ANALYSES = (
         data=tuple(DATASETS),
         settings=("analyses.idp_audit", "analyses.idp_attacks"),
     ),
-    Analysis(
-        "idp_noises",
-        (AnalysisTable("idp_noises", NOISES),),
-        data=("adult_age",),
-        settings=("analyses.idp_noises",),
-    ),
+    Analysis("idp_noises", (OF_NOISES,), data=("adult_age",), settings=("analyses.idp_noises",)),
     Analysis(
         "idp_claims",
-        (
-            *claims_tables("idp"),
-            AnalysisTable("idp_expected_sse", EXPECTED_SSE),
-        ),
+        (*claims_tables("idp"), AnalysisTable("idp_expected_sse", EXPECTED_SSE)),
         data=tuple(DATASETS),
         needs=(*FIGURES_OF, "idp_audit"),
     ),
@@ -127,9 +120,7 @@ SECTIONS = (
         "audit",
     ),
     _section("sse", "Figures 3 and 4: the error of masked records", "", "fig3", "fig4"),
-    _section(
-        "forests", "Figures 5 and 6: classifiers trained on masked records", "", "fig5", "fig6"
-    ),
+    _section("forests", f"Figures 5 and 6: {OF_FORESTS}", "", "fig5", "fig6"),
     Section(
         "idp_privacy",
         "The audit: from one centroid to the released records",

@@ -280,10 +280,7 @@ def noises(table: pd.DataFrame) -> Figure:
         style.gridded(axis)
 
     rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a report"
-    columns = {
-        "wasserstein": "Wasserstein distance",
-        "rmse": "root mean squared error of the mean",
-    }
+    columns = {"wasserstein": "Wasserstein distance", "rmse": "root mean squared error of the mean"}
     size, around = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1)
     figure, _ = style.panel_grid(
         rows, columns, panel, size, around, (0.22, 0), xlabel, share=(False, False)

@@ -89,7 +89,6 @@ class IdpForests:
         return np.stack(runs)
 
     def _run(self, method: Any, epsilon: float, k: int, words: list[int]) -> Floats:
-        """Return the F-measures of one replicate, by domain factor."""
         found: list[Floats] = []
         forests: list[tuple[Floats, Floats]] = []  # training records, F-measures
         known, test = self._split

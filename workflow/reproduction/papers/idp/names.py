@@ -114,10 +114,7 @@ class Shown(NamedTuple):
 
 
 def shown(tables: Tables) -> Shown:
-    """Return the k and epsilons of the audit, in `tables`, for one page, and its narrowest domain.
-
-    They are nearest to 10, and to .1 and 1.
-    """
+    """Return the narrowest domain in `tables`, and the k and ε of a page: near 10, and .1 and 1."""
     audit = tables["idp_audit"]
     epsilons = filter(None, {nearest(audit["epsilon"].unique(), target) for target in (0.1, 1.0)})
     k = nearest(audit["k"].dropna().unique(), 10.0)

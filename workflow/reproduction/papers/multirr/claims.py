@@ -33,10 +33,8 @@ from reproduction.study import (
     source_of,
 )
 
-SMALLER, LARGEST = (50, 100), 300
-"""The T_v of the text. A claim that names them is not about others."""
-P = (0.1, 0.3, 0.5)
-"""The p of the text at which six times the records bring more to small clusters."""
+SMALLER, LARGEST = (50, 100), 300  # T_v of the text. A claim that names them is not about others.
+P = (0.1, 0.3, 0.5)  # the p of the text at which six times the records bring more to small clusters
 HALF = 0.5
 
 
@@ -156,10 +154,7 @@ def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFr
 
 
 def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:
-    """Return the cells of each mechanism and projection, named by the columns.
-
-    Rows that repeat one experiment, with several T_d that form the same clusters, are pooled.
-    """
+    """Return cells by mechanism and projection; several T_d with equal clusters are pooled."""
     printed = table[table["matrix"] == "printed"]
     if "mechanism" not in printed:
         printed = printed.assign(mechanism="any")

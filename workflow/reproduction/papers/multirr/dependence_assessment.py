@@ -108,10 +108,7 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clustering:
-        """Return Algorithm 1's clusters of at most `t_v` cells by the `dependences` of all pairs.
-
-        They depend only on the order of those dependences that are at least `t_d`.
-        """
+        """Return clusters of `t_v` cells by the order of those `dependences` of at least `t_d`."""
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
@@ -151,10 +148,7 @@ def adjusted_rand(names: tuple[str, ...], first: Clustering, second: Clustering)
 def masked_pairs(
     protocol: PairReports, data: Microdata, source: RandomSource
 ) -> dict[Pair, Microdata]:
-    """Let parties randomize each pair of their records in `data` ([multirr], 4.3, step 3a).
-
-    The channels are from the `protocol`, the random numbers from `source`.
-    """
+    """Randomize each pair of parties' records in `data` by `protocol`, `source` (4.3, step 3a)."""
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)

@@ -268,7 +268,6 @@ def printed_table(table: pd.DataFrame, title: str) -> Figure:
 
 
 def _cells(axis: Axes, cells: pd.DataFrame) -> None:
-    """Draw the cells of one p."""
     sizes = sorted(cells["t_v"].unique())
     dependences = sorted(cells["t_d"].unique())
     _percent_scale(axis)

@@ -53,10 +53,7 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Return geometric mean ratios of ours to published numbers in `results`, by p and T_v.
-
-    The epsilons are the largest ones over several T_d.
-    """
+    """Return geometric mean ratios to printed numbers in `results` by p, T_v; ε is the largest."""
     printed = results.dropna(subset=["published"])
     keys = [*READING, "p", "t_v"]
     logs = np.log(printed["regenerated"] / printed["published"])

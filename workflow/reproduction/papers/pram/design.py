@@ -18,8 +18,7 @@ from deniable.design.programs import EstimatorName, LossName, loss_of
 from deniable.pram import margins
 from deniable.records import Microdata
 
-FEW = 10
-"""The largest number of categories for designs that take seconds each beyond it."""
+FEW = 10  # the largest number of categories for designs that take seconds each beyond it
 FLOOR = 0.9  # of the retention, relative to generalized randomized response
 ORDERED = ("education", "income")  # attributes with categories in order
 FEASIBLE = 1e-9
@@ -41,10 +40,7 @@ class _Kind(NamedTuple):
         return "reports" if self.needs == ("invariant",) else "inverse"
 
     def asked(self, size: int, epsilon: float) -> Requirements:
-        """Return the requirements for a number of categories.
-
-        A cost of "distance" grows with the distance of categories in order.
-        """
+        """Return the requirements; a "distance" cost grows with that of ordered categories."""
         kept = None
         if "retention floor" in self.needs:
             kept = FLOOR * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])

@@ -168,7 +168,6 @@ def invariant(table: pd.DataFrame) -> Figure:
 
 
 def _nominal(axis: Axes) -> None:
-    """Mark the nominal coverage."""
     axis.axvspan(*names.WITHIN, color=style.GRID, alpha=0.55, linewidth=0)
     axis.axvline(0.95, color=style.INK, linewidth=0.8, linestyle=":")
     axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))

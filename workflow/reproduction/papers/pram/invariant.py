@@ -175,10 +175,7 @@ def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generat
 
 
 def inverses(matrices: Floats, occurring: Flags) -> Floats:
-    """Return inverses of `matrices` among `occurring` categories, and the identity for others.
-
-    An empty category of a sample is not reported: its column is zero.
-    """
+    """Return inverses of `matrices` among `occurring` categories, with 1 for the others."""
     size = matrices.shape[-1]
     both = occurring[:, :, None] & occurring[:, None, :]
     apart = np.eye(size) * ~occurring[:, None, :]

@@ -107,10 +107,7 @@ class JointLoss:
         return np.stack(columns, axis=1)
 
     def mechanisms(self, cell: Cell) -> Mechanisms:
-        """Return the two-step matrices of a `cell`.
-
-        Empty categories are left out, also of Cramer's V: an invariant matrix never reports them.
-        """
+        """Return the two-step matrices of a `cell` without empty categories, never reported."""
         first, second, epsilon = cell["first"], cell["second"], cell["epsilon"]
         if first == second:
             raise DeniableError(f"a pair needs two attributes, not {first!r} twice")

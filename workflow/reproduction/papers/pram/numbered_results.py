@@ -70,10 +70,7 @@ def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
 
 
 def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
-    """Return the probability of every table of counts of `records` records.
-
-    Each falls into a category with its share of the `proportions`, of sum 1.
-    """
+    """Return the probability of every table of `records` counts that fall by `proportions`."""
     return {
         counts: math.prod(
             [float(p) ** n for p, n in zip(proportions, counts, strict=True)],

@@ -101,6 +101,8 @@ HISTOGRAMS = Columns(
     ("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
     by_chance=("bin_low", "bin_high", "count", "share", "mean"),
 )
+OF_FIG7 = AnalysisTable("rrba_fig7", HISTOGRAMS)
+EPSILONS = Columns(("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor"))
 ANALYSES = (
     Analysis(
         "rrba_examples",
@@ -113,24 +115,13 @@ ANALYSES = (
     Analysis(
         "rrba_epsilon",
         (
-            AnalysisTable(
-                "rrba_epsilon",
-                Columns(
-                    ("unit", "table", "dataset", "attributes", "answers", "rounds", "p", "floor")
-                ),
-                audited=("theorem", "theorem_composed"),
-            ),
+            AnalysisTable("rrba_epsilon", EPSILONS, ("theorem", "theorem_composed")),
             AnalysisTable("rrba_fig4", Columns(("curve", "cells", "floor", "p"))),
         ),
         data=NETWORKS,
         settings=("analyses.rrba_epsilon",),
     ),
-    Analysis(
-        "rrba_fig7",
-        (AnalysisTable("rrba_fig7", HISTOGRAMS),),
-        data=LARGER,
-        settings=("studies.rrba_tables",),
-    ),
+    Analysis("rrba_fig7", (OF_FIG7,), data=LARGER, settings=("studies.rrba_tables",)),
     Analysis(
         "rrba_claims", claims_tables("rrba", "reading"), needs=tuple(table.id for table in TABLES)
     ),

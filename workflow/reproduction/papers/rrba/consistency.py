@@ -123,7 +123,6 @@ def _trial(
     other: CellVisibility,
     truth: Mapping[Combination, Floats],
 ) -> Iterator[dict[str, Any]]:
-    """Yield one row for each kind of tables and method."""
     before = {table.attributes: table.proportions for table in noisy}
     holding = {c: [t for t in noisy if set(c) <= set(t.attributes)] for c in wanted}
     margins = {names: margin_of(found[0], names) for names, found in holding.items() if found}
@@ -158,7 +157,6 @@ def _trial(
 def _measured(
     tables: Mapping[Combination, Floats], truth: Mapping[Combination, Floats], when: str
 ) -> dict[str, float]:
-    """Return the mean distance from the truth and the share of negative cells."""
     distance = negative = float("nan")
     if tables:
         squares = [np.sum((table - truth[names]) ** 2) for names, table in tables.items()]

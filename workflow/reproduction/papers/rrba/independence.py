@@ -229,10 +229,7 @@ def _decisions(
 
 
 def counted(results: pd.DataFrame) -> pd.DataFrame:
-    """Add ``rejected`` and ``trials`` to `results` in per cent, and exact intervals.
-
-    The Student intervals of summaries have no width if all trials agree.
-    """
+    """Add ``rejected`` and ``trials`` of `results` in per cent, with exact intervals."""
     trials = results["replicates"].to_numpy(dtype=int)
     rejected = np.rint(results["regenerated"].to_numpy() * trials / PERCENT).astype(int)
     low, high = clopper_pearson(rejected, trials)

@@ -60,8 +60,7 @@ TESTS = {
 }
 HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
 UNDECIDED = "undecided"
-SIZES = ("held", "held, conservative", "too large", UNDECIDED)
-"""The decisions on the size of a test."""
+SIZES = ("held", "held, conservative", "too large", UNDECIDED)  # decisions on the size of a test
 RULES = {
     "table": "accepted if a cell of the table is below 5",
     "fitted": "accepted if an expected cell is below 5",

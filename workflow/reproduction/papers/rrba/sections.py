@@ -31,10 +31,7 @@ OURS = "regenerated"
 
 
 def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
-    """Return a `table` with the page's names of data sets and measures.
-
-    Further `titles` are columns with their mappings.
-    """
+    """Return a `table` with a page's names; `titles` are further columns with their mappings."""
     always: dict[str, Any] = {"dataset": names.FILES, "file": names.FILES, "metric": names.METRICS}
     return table.replace(always | titles)
 

@@ -287,7 +287,6 @@ def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
 
 
 def _side_by_side(pairs: Sequence[Pair]) -> str:
-    """Return the values of each pair as text."""
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
 

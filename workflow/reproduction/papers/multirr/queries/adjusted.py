@@ -134,7 +134,6 @@ class AdjustedQueries(OfTrueRecords):
         return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
 
     def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
-        """Draw a query for each pair, replicate and coverage."""
         sizes = [self.data.domain.project(pair).size for pair in self.pairs]
         draw = partial(random_queries, queries=replicates, generator=generator)
         return [np.stack([draw(size, each) for each in self.coverages], axis=1) for size in sizes]
@@ -165,7 +164,6 @@ class StatedQueries(AdjustedQueries):
         return replace(self, data=self.data.project(self.few), ordinal=ordinal)
 
     def _on(self, cell: Cell) -> "StatedQueries":
-        """Return the simulator on the attributes of a `cell`."""
         return self if cell["attributes"] == "all" else self._of_few
 
     def _kept_outputs(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
@@ -200,10 +198,7 @@ class StatedQueries(AdjustedQueries):
         return AdjustedQueries.spends(self._on(cell), cell, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors, shape (replicates, outputs, pairs).
-
-        A cell has attributes, matrix, mechanism, t_v, t_d, epsilon.
-        """
+        """Return the errors, shape (replicates, outputs, pairs)."""
         values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
         return np.asarray(values[:, [place for place, _ in self._kept_outputs(cell)]])
 

@@ -25,11 +25,7 @@ from deniable.estimation import (
 from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries.shared import (
-    PROJECTIONS,
-    OfTrueRecords,
-    of_random_attributes,
-)
+from reproduction.papers.multirr.queries import shared
 from reproduction.study import Cell, How
 
 HALF = 0.5
@@ -40,7 +36,7 @@ LIKELIHOOD_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class PairQueries(OfTrueRecords):
+class PairQueries(shared.OfTrueRecords):
     """Simulates count queries over two attributes of original records, `data`.
 
     `coverages` are sigmas, the proportions of a pair's cells in a query. The choice of `estimators`
@@ -86,7 +82,7 @@ class PairQueries(OfTrueRecords):
             return np.stack(found, axis=-1).reshape(runs, -1)
 
         pairs = list(combinations(self.data.domain.names, 2))
-        return of_random_attributes(errors, pairs, generator, replicates)
+        return shared.of_random_attributes(errors, pairs, generator, replicates)
 
 
 class GainQueries(PairQueries):
@@ -129,7 +125,6 @@ def _randomized(reports: Counts, channel: ProductChannel) -> Floats:
 
 
 def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
-    """Return the joint distribution of responses."""
     return np.asarray(reports / reports.sum(axis=-1, keepdims=True))
 
 
@@ -141,8 +136,8 @@ def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Flo
     """
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors
-    rows = PROJECTIONS[projection](table.sum(axis=2), first)
-    columns = PROJECTIONS[projection](table.sum(axis=1), second)
+    rows = shared.PROJECTIONS[projection](table.sum(axis=2), first)
+    columns = shared.PROJECTIONS[projection](table.sum(axis=1), second)
     return _product(rows, columns)
 
 
@@ -154,8 +149,8 @@ ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "randomized": _randomized,
     "randomized_joint": _randomized_joint,
     "pair_unbiased": unbiased_or_uniform,
-    "pair_clipped": PROJECTIONS["clip"],
-    "pair_projected": PROJECTIONS["simplex"],
+    "pair_clipped": shared.PROJECTIONS["clip"],
+    "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
     "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel).estimate),
 }

@@ -66,10 +66,7 @@ class OfTrueRecords:
         return self.clustered({**cell, "mechanism": "kronecker"}, single)
 
     def clustered(self, cell: Cell, clusters: Clustering | None = None) -> "Stated":
-        """Return RR-Clusters at the matrix and the p, or the epsilon, of a `cell`.
-
-        The `clusters` are by default those that the cell forms.
-        """
+        """Return RR-Clusters of a `cell`, by p or epsilon; `clusters` are by default its own."""
         formed = clusters or self.clusters(cell)
         given = "p" if "p" in cell else "epsilon"
         at = cell["matrix"], cell["mechanism"], given, cell[given]
@@ -92,10 +89,7 @@ def stated(
     given: str,
     value: float,
 ) -> Stated:
-    """Return RR-Clusters at a `value` of p, or at most at an exact "epsilon" of a record.
-
-    One p holds for all attributes, as in [multirr].
-    """
+    """Return RR-Clusters at a `value` of p for all attributes, or of a record's "epsilon"."""
     p = value if given == "p" else p_of_epsilon(domain, value, matrix, clusters, mechanism)
     protocol = rr_clusters(domain, clusters, p, matrix, mechanism)
     return Stated(protocol, {"p": p} | epsilons(protocol))

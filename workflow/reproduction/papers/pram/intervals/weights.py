@@ -68,10 +68,7 @@ class PramWeights:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs). Cells: design, channel, records.
-
-        The channel randomizes one attribute, which is not the relationship.
-        """
+        """Return outputs, shape (replicates, outputs). The relationship is not randomized."""
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)

@@ -181,10 +181,7 @@ TESTS: Mapping[str, Test] = {
 def evidence_of(
     claims: Iterable[Claim], tables: Mapping[str, pd.DataFrame]
 ) -> dict[str, list[Evidence]]:
-    """Return the evidence on `claims` from `tables`, by the names that the claims are about.
-
-    Claims that exact values decide are about their readings.
-    """
+    """Return the evidence in `tables` by name; exact `claims` are about their readings."""
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
         for claim in claims

@@ -69,10 +69,7 @@ AT_EQUAL_EPSILON = Compared(
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Return pairs of rows of a `table`, `first` and `second` in a `column`, with equal `keys`.
-
-    Without any, raise a `LookupError`.
-    """
+    """Pair `first` and `second` in a `column` of a `table` by `keys`; none is a `LookupError`."""
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
     found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
     return require_any(found, f"rows to compare with the same {', '.join(keys)}")
@@ -195,10 +192,7 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
 def evidence_on_distances(
     table_4: pd.DataFrame, table_5: pd.DataFrame, equal: pd.DataFrame
 ) -> dict[str, list[Evidence]]:
-    """Return distances by reading: of published cells, and at `equal` exact epsilon.
-
-    The published cells are the rows of `table_4` and `table_5`.
-    """
+    """Return distances by reading: of the cells of `table_4`, `table_5`, and at `equal` exact ε."""
     every = pd.concat([table_4, table_5]).rename(columns={"regenerated": "median"})
     # The published cells, each once: without Survey resampled. l2 comes first.
     every = every[~every["file"].str.endswith(RESAMPLED)]
