@@ -171,10 +171,7 @@ class ConsistentEstimates(NamedTuple):
 
 
 def consistent_estimates(
-    chosen: ChosenTables,
-    responses: Responses,
-    columns: Mapping[str, Column],
-    weight: str | None,
+    chosen: ChosenTables, responses: Responses, columns: Mapping[str, Column], weight: str | None
 ) -> ConsistentEstimates:
     """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
 

@@ -96,11 +96,7 @@ class Released(ItemSetEstimates):
         return self.responses.records
 
     def margins(
-        self,
-        names: Names | None = None,
-        *,
-        by_stratum: bool = False,
-        **options: Unpack[Options],
+        self, names: Names | None = None, *, by_stratum: bool = False, **options: Unpack[Options]
     ) -> pd.DataFrame:
         """Return the distribution of each column: one row per category, or point of its grid.
 

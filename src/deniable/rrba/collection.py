@@ -13,23 +13,13 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats, Positions
-from deniable.channels import (
-    Channel,
-    Target,
-)
+from deniable.channels import Channel, Target
 from deniable.errors import DataError, DeniableError
 from deniable.records import Microdata
 from deniable.rrba.client import BlockReport
-from deniable.rrba.privacy import (
-    answer_epsilon,
-)
+from deniable.rrba.privacy import answer_epsilon
 from deniable.rrba.questions import SEPARATOR, CollectedTable, CollectionDesign
-from deniable.rrba.tables import (
-    TableState,
-    checked_counts,
-    printed_estimate,
-    table_channel,
-)
+from deniable.rrba.tables import TableState, checked_counts, printed_estimate, table_channel
 from deniable.rrba.views import Combination
 from deniable.sampling import KeyedDraws
 

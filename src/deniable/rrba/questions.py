@@ -16,19 +16,8 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Domain
-from deniable.rrba.privacy import (
-    claimed_epsilon,
-    floor_epsilon,
-    floor_parity,
-    keep_for_epsilon,
-)
-from deniable.rrba.tables import (
-    Basis,
-    Form,
-    Rule,
-    refuse_bad_keep,
-    table_channel,
-)
+from deniable.rrba.privacy import claimed_epsilon, floor_epsilon, floor_parity, keep_for_epsilon
+from deniable.rrba.tables import Basis, Form, Rule, refuse_bad_keep, table_channel
 from deniable.rrba.views import Combination, View, make_views
 
 AnswersOfClient = Literal["view", "table", "all", "memory"]
