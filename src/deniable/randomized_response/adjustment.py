@@ -145,9 +145,8 @@ def _checked(
     columns: Sequence[Codes], targets: Sequence[npt.ArrayLike]
 ) -> tuple[Codes, list[Floats]]:
     if not columns or len(columns) != len(targets):
-        raise DeniableError(
-            f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
-        )
+        problem = f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
+        raise DeniableError(problem)
     records = len(columns[0])
     if not records:
         raise DeniableError("there are no records to weight")

@@ -238,7 +238,6 @@ def cluster_attributes(
     descending dependence (the largest among their pairs of attributes). It merges the first pair
     with at most T_v = `largest_cells` joint cells, and starts over after each merge. It stops at
     dependences below T_d = `least_dependence`. The function `dependences` returns such a table.
-
     Clusters, by their first attribute, and their attributes are in the domain's order, which also
     resolves ties of dependences.
     """

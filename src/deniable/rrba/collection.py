@@ -59,8 +59,7 @@ def collect_answers(
         for question in np.unique(places % questions).tolist():
             own, reported = order[places[places % questions == question]], {}
             for each in design.asked[question]:
-                codes = [data.column(name)[own] for name in each]
-                true = design.domain.project(each).ravel(codes)
+                true = design.domain.project(each).ravel([data.column(name)[own] for name in each])
                 channel = table_channel(states[each].drawn_from, design.randomized[each].keep)
                 reported[each] = channel.report(true, draws, each, known[own])
             for names, cells in design.cells_by_table(question, reported).items():
