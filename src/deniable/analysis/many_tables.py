@@ -54,13 +54,8 @@ class ChosenTables:
 
         The default ones are the collected tables of a collection, else (or with `pairs_alone`) all
         pairs of columns of the `domain` with at most 400 cells; the smallest ones first, up to
-        50,000 cells in all.
-
-        Raises
-        ------
-        DeniableError
-            If there is no table, or a requested one cannot be estimated, or the requested ones have
-            more cells.
+        50,000 cells in all. Raises `DeniableError` if there is no table, or a requested one cannot
+        be estimated, or the requested ones have more cells.
         """
         if requested is not None:
             names = list(dict.fromkeys(tuple(each) for each in requested))
