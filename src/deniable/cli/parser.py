@@ -94,10 +94,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     add("--out", type=_path, metavar="PLAN.json")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
-    text = (
-        "of epsilon: even (default), by numbers of categories, best for the stated tables, or all "
-        "of it to each column"
-    )
+    text = "of epsilon: even (default), by categories, best for the tables, or all to each column"
     add("--split", choices=("even", "size", "optimal", "each"), default="even", help=text)
     text = "of all columns that can have it, or of one (default: the smallest variance)"
     add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
@@ -131,8 +128,7 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("--consent", help="the text that a further release of the population needs")
     text = "make a test release, which anybody with this seed can undo, to OUT/test; no ledger"
     add("--test", type=_seed, metavar="SEED", help=text)
-    text = "columns that an intruder may know, for risk.csv"
-    add("--quasi-identifiers", **COLUMNS, help=text)
+    add("--quasi-identifiers", **COLUMNS, help="columns that an intruder may know, for risk.csv")
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
     add("--outside-bounds", type=float, default=0.01, metavar="P", help=text)
     add("--key-folder", type=Path, help="place of the key until publication")
@@ -205,19 +201,15 @@ def _add_rrba(parser: argparse.ArgumentParser) -> None:
 def _add_channel(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix of the channel")
-    text = "an intruder's prior over the true categories"
-    add("--prior", metavar="P.csv", type=_path, help=text)
-    text = (
-        "bounds and posteriors of a set of categories, under the prior; with --breach, its breaches"
-    )
+    add("--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories")
+    text = "bounds and posteriors of a set, under the prior; with --breach, its breaches"
     add("--set", type=columns_of, metavar="A,B", help=text)
     add("--counts", metavar="C.csv", type=_path, help="counts of reports to estimate from")
     text = "whether a set of prior probability below RHO_1 can get a posterior above RHO_2"
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     text = "proportions in the population of the records (default), or among these very records"
     add("--target", choices=("population", "file"), default="population", help=text)
-    text = "of each interval (default: 0.95)"
-    add("--confidence", type=_share, default=0.95, metavar="C", help=text)
+    add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
     add("--json", action="store_true", help="print one JSON object instead of text")
 
 
@@ -253,15 +245,9 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     text = "proportion with B among baskets with A (repeat)"
     add("--rule", type=rule_of, action="append", metavar="A => B", help=text)
     add("--weight", metavar="COLUMN", help="released weights of the records")
-    text = (
-        "the population that records were drawn from (the default, except for masked numbers), "
-        "these records, or both"
-    )
+    text = "population of the records (default, except for masked numbers), these records, or both"
     add("--target", choices=("population", "file", "both"), help=text)
-    text = (
-        "of channels with more reports than categories: the left inverse of least variance, or "
-        "the channel's own"
-    )
+    text = "with more reports than categories: the left inverse of least variance, or the own one"
     add("--inverse", choices=("least", "own"), default="least", help=text)
     add("--by-stratum", **yes, help="also estimates in each stratum")
     add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
