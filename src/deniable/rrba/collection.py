@@ -1,9 +1,8 @@
 """Collections of tables by RRBA ([rrba], section 4): questions, answers and estimates.
 
-Each record belongs to one client. Every client receives one question, about the tables of a view or
-about a single table. It answers through the channel P = p I + (1 - p) 1 q' with the table q of its
-block. This is the protocol of `deniable.rrba.protocol`, but all answers of a block are drawn at
-once. The distribution is the same, and only the channels read original values.
+Each record belongs to one client, which receives one question. This is the protocol of
+`deniable.rrba.protocol`, but all answers of a block are drawn at once. The distribution is the
+same, and only the channels read original values.
 """
 
 from collections.abc import Mapping, Sequence

@@ -257,9 +257,7 @@ class Collection:
     def running_standard_errors(self) -> Floats:
         """Return the standard errors of `running_estimates`, including the sampling of clients.
 
-        Given its table, a block has multinomial reports with lambda = p pi + (1 - p) q. The
-        variance is the sum over blocks of n lambda (1 - lambda), divided by (p N)^2. The estimate,
-        clipped to [0, 1], replaces pi.
+        They are computed as by `deniable.rrba.collection.TableAnswers.standard_errors`.
         """
         size = self.reported.sum(axis=-1, keepdims=True)
         total = np.maximum(np.cumsum(size, axis=1), 1)
