@@ -65,9 +65,8 @@ def intervals_of(
 ) -> Intervals:
     """Return intervals by `options` for the cells of a `channel`, from `counted` records.
 
-    With `functionals`, shape (functionals, cells), intervals of these sums of cells.
-
-    Score intervals. With weights, intervals by Student's t around the weighted proportions of the
+    With `functionals`, shape (functionals, cells), intervals of these sums of cells. Score
+    intervals. With weights, intervals by Student's t around the weighted proportions of the
     categories (Hajek), for records drawn one by one with replacement. Their coverage at 95 %, with
     800 records and weights that depend on the answers: if weights count for 7 in 10 (Kish), .93 to
     .97, and .91 for a category of some 3 records; if for 3 in 10, .92 to .96, and .82 to .85 for

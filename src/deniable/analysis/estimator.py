@@ -222,11 +222,7 @@ def _limits(
 
 
 def _own_proportions(
-    table: Table,
-    channel: Channel,
-    counted: Counted,
-    functionals: Floats,
-    options: EstimateOptions,
+    table: Table, channel: Channel, counted: Counted, functionals: Floats, options: EstimateOptions
 ) -> dict[str, Floats]:
     """Return standard errors and limits of proportions of randomized values, unbiased here.
 

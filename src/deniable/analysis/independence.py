@@ -22,7 +22,7 @@ from deniable.contingency import (
     weighted_channel_test,
 )
 from deniable.errors import DeniableError
-from deniable.responses import Counted, Responses, Table
+from deniable.responses import Responses, Table
 
 MAX_TESTED = 512
 """Cells, and randomized values, of a table that is tested by its counts. Monte Carlo tables of
@@ -63,7 +63,23 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
     if not _few(table):
         return _by_scores(table, protected, seed)
     (counted,) = protected.count([table.reports], weight)
-    return _by_counts(table, counted, seed)
+    null = LogLinearModel.independence(table.cells.shape)
+    if counted.weighted is not None:
+        found, by = weighted_channel_test(counted.weighted, table.channel, null), "F, by weights"
+        if not found.valid:
+            raise DeniableError(
+                f"independence of {', '.join(table.domain.names)}: too few records by weights, "
+                f"which count for {counted.counts.sum():,.0f}, for such a table through its "
+                "channel; name fewer columns, or test without weights"
+            )
+    else:
+        limits: dict[str, Any] = {"tables": MONTE_CARLO, "enough": ENOUGH}
+        generator = np.random.default_rng(seed)
+        found = channel_test(counted.counts, table.channel, null, generator=generator, **limits)
+        drawn = int(found.monte_carlo_tables)
+        by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
+    numbers = float(found.statistic), found.degrees_of_freedom, float(found.p_value)
+    return _Found(*numbers, by, counted.records)
 
 
 def tested_tables(
@@ -135,31 +151,6 @@ def tested_by_mcindep(chosen: ChosenTables, responses: Responses, seed: int) -> 
     tests = pd.DataFrame(rows)
     tests.attrs["left_out"] = left_out
     return tests
-
-
-def _by_counts(table: Table, counted: Counted, seed: int) -> _Found:
-    null = LogLinearModel.independence(table.cells.shape)
-    if counted.weighted is not None:
-        found, by = weighted_channel_test(counted.weighted, table.channel, null), "F, by weights"
-        if not found.valid:
-            raise DeniableError(
-                f"independence of {', '.join(table.domain.names)}: too few records by weights, "
-                f"which count for {counted.counts.sum():,.0f}, for such a table through its "
-                "channel; name fewer columns, or test without weights"
-            )
-    else:
-        found = channel_test(
-            counted.counts,
-            table.channel,
-            null,
-            generator=np.random.default_rng(seed),
-            tables=MONTE_CARLO,
-            enough=ENOUGH,
-        )
-        drawn = int(found.monte_carlo_tables)
-        by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
-    numbers = float(found.statistic), found.degrees_of_freedom, float(found.p_value)
-    return _Found(*numbers, by, counted.records)
 
 
 def _few(table: Table) -> bool:

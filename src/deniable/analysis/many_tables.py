@@ -54,20 +54,14 @@ class ChosenTables:
 
         The default ones are the collected tables of a collection, else (or with `pairs_alone`) all
         pairs of columns of the `domain` with at most 400 cells; the smallest ones first, up to
-        50,000 cells in all.
-
-        Raises
-        ------
-        DeniableError
-            If there is no table, or a requested one cannot be estimated, or the requested ones have
-            more cells.
+        50,000 cells in all. Raises `DeniableError` if there is no table, or a requested one cannot
+        be estimated, or the requested ones have more cells.
         """
         if requested is not None:
             names = list(dict.fromkeys(tuple(each) for each in requested))
             if not names or min(map(len, names)) < 2:
-                raise DeniableError(
-                    "tables of fewer than two columns; request tables of two or more"
-                )
+                problem = "tables of fewer than two columns; request tables of two or more"
+                raise DeniableError(problem)
             if (total := sum(domain.project(each).size for each in names)) > MAX_CELLS:
                 raise DeniableError(
                     f"the requested tables have {total:,} cells in all; at most {MAX_CELLS:,} are "
@@ -141,8 +135,7 @@ def unbiased_estimates(
     for table in chosen.tables:
         proportions, errors = known.unbiased(table, EstimateOptions())
         if np.isfinite(proportions).all():
-            shaped = proportions.reshape(table.domain.shape)
-            found.append(TableEstimate(table, shaped, errors))
+            found.append(TableEstimate(table, proportions.reshape(table.domain.shape), errors))
         else:
             left_out[table.label] = "its matrix is singular"
     if not found:
@@ -171,10 +164,7 @@ class ConsistentEstimates(NamedTuple):
 
 
 def consistent_estimates(
-    chosen: ChosenTables,
-    responses: Responses,
-    columns: Mapping[str, Column],
-    weight: str | None,
+    chosen: ChosenTables, responses: Responses, columns: Mapping[str, Column], weight: str | None
 ) -> ConsistentEstimates:
     """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
 
@@ -250,8 +240,7 @@ def _disagreement(
     for name in columns:
         if name in by_name:
             before = np.array([own for own, _ in by_name[name]])
-            values = values_of(attributes[name], columns[name])
-            for code, value in enumerate(values):
+            for code, value in enumerate(values_of(attributes[name], columns[name])):
                 yield {
                     "column": name,
                     "value": value,

@@ -92,8 +92,7 @@ def adjusted(protected: Responses) -> pd.DataFrame:
             "no column's reports are categories of its own, so weights cannot make them add up; "
             "use the tables, or synthetic records"
         )
-    strata = strata_of(protected, tables)
-    weights, adjustments = weights_of(strata)
+    weights, adjustments = weights_of(strata_of(protected, tables))
     answer = pd.DataFrame({"record": np.arange(1, weights.size + 1), "weight": weights})
     answer.attrs["left_out"] = [
         name for table in clusters if not table.returns_categories for name in table.domain.names

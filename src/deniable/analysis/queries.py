@@ -59,8 +59,7 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     """
     found: dict[str, Flags] = {}
     for name, sign, values in _conditions(query):
-        column = _randomized(schema, name)
-        flags = _satisfied(column, sign, values)
+        flags = _satisfied(_randomized(schema, name), sign, values)
         found[name] = found[name] & flags if name in found else flags
     if not found:
         raise DeniableError(f"a query without conditions; {FORM}")
@@ -101,9 +100,8 @@ def _bare(text: str) -> str:
 def _randomized(schema: Schema, name: str) -> Column:
     columns = {column.name: column for column in schema.randomized}
     if name not in columns:
-        raise DeniableError(
-            f"the release has no estimates of a column {name!r}; of {', '.join(columns)} it has"
-        )
+        text = f"the release has no estimates of a column {name!r}; of {', '.join(columns)} it has"
+        raise DeniableError(text)
     return columns[name]
 
 
@@ -216,8 +214,7 @@ def _answered(
             shape = [1] * len(table.cells)
             shape[table.cells.position(name)] = -1
             cells = cells & flags.reshape(shape)
-        functional = cells.reshape(1, -1).astype(float)
-        return pd.DataFrame(known.columns(table, options, functional))
+        return pd.DataFrame(known.columns(table, options, cells.reshape(1, -1).astype(float)))
     sets = []
     for side in table.sides:
         holds = np.ones(side.cells.size, dtype=bool)

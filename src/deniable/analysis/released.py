@@ -60,13 +60,8 @@ class Released(ItemSetEstimates):
         The folder, with ``plan.json``, the protected file and ``SHA256SUMS``; or, with a plan,
         protected records in memory, as `deniable.randomize` returns them.
     plan : Plan, optional
-        The plan by which records in memory were randomized.
-
-    Attributes
-    ----------
-    plan : Plan
-    responses : Responses
-        The protected records.
+        The plan by which records in memory were randomized; also an attribute, as `responses`, the
+        protected records.
 
     Raises
     ------
@@ -96,11 +91,7 @@ class Released(ItemSetEstimates):
         return self.responses.records
 
     def margins(
-        self,
-        names: Names | None = None,
-        *,
-        by_stratum: bool = False,
-        **options: Unpack[Options],
+        self, names: Names | None = None, *, by_stratum: bool = False, **options: Unpack[Options]
     ) -> pd.DataFrame:
         """Return the distribution of each column: one row per category, or point of its grid.
 
@@ -109,8 +100,7 @@ class Released(ItemSetEstimates):
         names : str or sequence of str, optional
             By default all columns.
         by_stratum : bool
-            Whether rows for each stratum follow the ones of all records, in a column ``stratum``,
-            which is empty for all records.
+            Whether rows of each stratum follow, with its name in a column ``stratum``, else empty.
         **options
             ``weight``: name of a released column, the weights that records count by.
             ``target``: "population" (the default), "file" or "both", with two rows per category.
@@ -156,19 +146,10 @@ class Released(ItemSetEstimates):
         """Return mean, standard deviation and quantiles of columns of numbers, by default of all.
 
         In the unit of the column, on its grid, among values that are not missing; one row per
-        statistic. See `deniable.analysis.numbers.summarized`.
-
-        Parameters
-        ----------
-        names : str or sequence of str, optional
-        quantiles : sequence of float, in (0, 1)
-        **options
-            As in `margins`; masked numbers have the file as their only target.
-
-        Raises
-        ------
-        DeniableError
-            If a column is not released as numbers, or the level of a quantile is not in (0, 1).
+        statistic. See `deniable.analysis.numbers.summarized`. The levels of the `quantiles` are in
+        (0, 1); `names` and `**options` are as in `margins`, and masked numbers have the file as
+        their only target. Raises `DeniableError` if a column is not released as numbers, or a level
+        is not in (0, 1).
         """
         named = None if names is None else self._named(names)
         masked = self.responses.numbers(named, quantiles, **options)
@@ -202,13 +183,8 @@ class Released(ItemSetEstimates):
         """Return the table of some columns, of any clusters: one row per cell.
 
         A column for each name, then the columns of `margins`. At most 65,536 cells, or 1,048,576 if
-        there are not more randomized values either. Errors as in `margins`.
-
-        Parameters
-        ----------
-        names : str or sequence of str
-        by_stratum, **options
-            As in `margins`.
+        there are not more randomized values either. The parameters `names`, `by_stratum` and
+        `**options`, and errors, are as in `margins`.
         """
         known, wanted = self._estimator(**options)
         answers = known.answers([self._table(names)], wanted, by_stratum=by_stratum)
@@ -230,16 +206,11 @@ class Released(ItemSetEstimates):
         ``columns`` and ``values`` are joined by " x "; ``one_cluster`` is true if the columns were
         randomized together; ``shrunk`` is the estimate pulled towards independence
         (`deniable.analysis.shrinkage.shrunk`), empty for tables that are too large to be counted.
-        The other columns, and errors, are as in `margins`.
+        The other columns, errors, `by_stratum` and `**options` are as in `margins`.
 
-        Parameters
-        ----------
-        names : str, sequence of str, or sequence of sequences of str, optional
-            Columns (all their pairs are estimated), or tables of two columns or more. By default
-            all pairs of at most 400 cells, and at most 50,000 cells in all; ``attrs["left_out"]``
-            has the others, with the reasons.
-        by_stratum, **options
-            As in `margins`.
+        The `names` are columns (all their pairs are estimated), or tables of two columns or more.
+        By default these are all pairs of at most 400 cells, and at most 50,000 cells in all;
+        ``attrs["left_out"]`` has the others, with the reasons.
         """
         if names is None:
             chosen = ChosenTables.of(self.responses, self.domain, None, pairs_alone=True)
@@ -265,13 +236,8 @@ class Released(ItemSetEstimates):
     def query(self, where: Query, **options: Unpack[Options]) -> pd.DataFrame:
         """Return the proportion of records that satisfy all of some conditions, in one row.
 
-        Parameters
-        ----------
-        where : str or mapping
-            ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid", "high"]}``; see
-            `deniable.analysis.parsed_query`.
-        **options
-            As in `margins`.
+        The conditions `where` are ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid",
+        "high"]}``; see `deniable.analysis.parsed_query`. The `**options` are as in `margins`.
         """
         return answered(where, self._schema(), *self._estimator(**options))
 
@@ -280,15 +246,9 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return the test, adjusted for randomization, that columns are independent of each other.
 
-        More than two columns are tested all together. See `deniable.analysis.independence.tested`.
-
-        Parameters
-        ----------
-        names : sequence of str
-        weight : str, optional
-            As in `margins`.
-        seed : int, >= 0
-            Of Monte Carlo tables, if the p-value needs these.
+        More than two columns, `names`, are tested all together. The `weight` is as in `margins`,
+        and the `seed`, from 0, is of Monte Carlo tables, if the p-value needs these. See
+        `deniable.analysis.independence.tested`.
         """
         return tested(self.responses.table(self._named(names)), self.responses, weight, seed)
 
@@ -297,20 +257,11 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return tests of independence of many tables, with p-values adjusted for their number.
 
-        See `deniable.analysis.independence.tested_tables`.
-
-        Parameters
-        ----------
-        tables : sequence of sequences of str, optional
-            By default all collected tables of a collection, else all pairs of columns of at most
-            400 cells, and at most 50,000 cells in all.
-        weight, seed
-            As in `independence`.
-
-        Raises
-        ------
-        DeniableError
-            If no table can be tested, or the requested ones have more cells.
+        See `deniable.analysis.independence.tested_tables`. The `tables`, each with the names of its
+        columns, are by default all collected tables of a collection, else all pairs of columns of
+        at most 400 cells, and at most 50,000 cells in all. `weight` and `seed` are as in
+        `independence`. Raises `DeniableError` if no table can be tested, or the requested ones have
+        more cells.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
         return tested_tables(chosen, self.responses, weight, seed)
@@ -353,16 +304,10 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return synthetic records that have the estimated distribution of each cluster.
 
-        See `deniable.analysis.microdata.synthetic_records`.
-
-        Parameters
-        ----------
-        records : int, >= 1, optional
-            By default as many as there are protected ones.
-        seed : int, >= 0
-        basis : "clusters" or "weights"
-            The cells that are estimated for each cluster, matched at random, or the protected
-            records, repeated by their adjusted weights.
+        See `deniable.analysis.microdata.synthetic_records`. There are so many `records`, at least
+        1, by default as many as protected ones, drawn by the `seed`, from 0. Their `basis` is
+        "clusters", the cells that are estimated for each cluster, matched at random, or "weights",
+        the protected records, repeated by their adjusted weights.
         """
         self._refuse_without_records("synthetic records")
         number = self.records if records is None else records

@@ -55,8 +55,7 @@ def _of_one_block(
     joint, w, v = s @ shares, s.sum(axis=1), s.sum(axis=0)
     t, u = joint.sum(axis=1), joint.sum(axis=0)
     h = s - t[:, None, None] * v - u[:, None] * w[:, None] + np.outer(t, u)[..., None]
-    spread = float((h**2).sum(axis=(0, 1)) @ shares)
-    return joint, _noise(spread, joint, records)
+    return joint, _noise(float((h**2).sum(axis=(0, 1)) @ shares), joint, records)
 
 
 def _of_two_blocks(

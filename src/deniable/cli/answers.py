@@ -146,10 +146,8 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     """Return the unbiased estimate with its errors, and the maximum-likelihood distribution.
 
     Raises `SingularChannelError` if the channel cannot be inverted. Raises `ChannelError` if the
-    target is the population and there is only one report.
-
-    The `counts`, shape (reports,), are reports through the channel `named`. `target` and
-    `confidence` are those of the intervals.
+    target is the population and there is only one report. The `counts`, shape (reports,), are
+    reports through the channel `named`. `target` and `confidence` are those of the intervals.
     """
     from deniable.estimation import confidence_intervals, maximum_likelihood  # noqa: PLC0415
 

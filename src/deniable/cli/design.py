@@ -42,8 +42,7 @@ def run(options: argparse.Namespace) -> None:
         target=specification.target,
         reports=specification.reports,
     )
-    names = tuple(specification.categories)
-    named = NamedChannel(names, found.channel, found.report_names)
+    named = NamedChannel(tuple(specification.categories), found.channel, found.report_names)
     properties = _properties(specification, found, named)
     if required := specification.requirement:
         holds = required.allows(found.channel.exact_parity)

@@ -32,7 +32,8 @@ def run(options: argparse.Namespace) -> None:
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
     asked = _has_question(options) or not made
     answers, refused = _answers(released, options) if asked else ({}, [])
-    facts, notice = _facts(options.public, released), _notice(options.public)
+    release, facts = release_of(options.public), _facts(options.public, released)
+    notice = [f"{release.get('notice')}."] if release.get("mode") == "test" else []
     print(*(f"deniable: note: {plain(each)}\n" for each in notice), end="", file=sys.stderr)
     if files or options.format != "text":  # text on a terminal does not repeat it
         facts = notice + facts
@@ -162,12 +163,6 @@ def _has_tables(released: Released) -> bool:
         return bool(released.domain.names)
     except DeniableError:
         return False
-
-
-def _notice(public: Path) -> list[str]:
-    """Return the notice of a test release, if it is one."""
-    release = release_of(public)
-    return [f"{release.get('notice')}."] if release.get("mode") == "test" else []
 
 
 def _facts(public: Path, released: Released) -> list[str]:

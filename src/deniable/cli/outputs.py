@@ -71,6 +71,5 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
                 "Name another place"
             )
         if each.is_dir() and out.resolve().is_relative_to(each.resolve()):
-            raise DeniableError(
-                f"{out}: this lies in {each}, an input of the command. Name a place elsewhere"
-            )
+            problem = f"{out}: this lies in {each}, an input of the command. Name a place elsewhere"
+            raise DeniableError(problem)

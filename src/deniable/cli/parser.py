@@ -7,152 +7,9 @@ from typing import Any, NoReturn
 
 from deniable import __version__
 from deniable.cli.columns import columns_of, rule_of
+from deniable.cli.help_texts import COMMANDS, DESCRIPTION, EXAMPLES
 from deniable.errors import shown
 
-DESCRIPTION = """\
-Protect a file of your own and estimate from a release: schema, compare, plan, protect, estimate.
-Analyse a channel (a transition matrix) or optimize one: channel, design.
-
-A matrix file is a CSV file with the categories as its header and as its first column, and a row for
-each true category. Row u, column v is the probability of reporting v if u is true.
-"""
-EXAMPLES = """\
-examples:
-  deniable schema survey.csv > survey.yaml
-  deniable plan survey.yaml --epsilon 2 --out plan.json
-  deniable ledger init /safe/ledger
-  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
-  deniable estimate release/public
-  deniable channel matrix.csv --counts counts.csv --json
-  deniable design specification.yaml --output designed
-"""
-CHANNEL = """\
-Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; posterior
-probabilities under a prior; and the unbiased estimate from counts of reports, with its covariance,
-standard errors, intervals and the maximum-likelihood distribution.
-"""
-CHANNEL_EXAMPLES = """\
-files:
-  MATRIX.csv   categories as header and as first column, a row for each true category; with the
-               word "report" in the first cell, the header names reports of their own
-  PRIOR.csv    columns category,probability
-  COUNTS.csv   columns category,count (or report,count)
-
-examples:
-  deniable channel matrix.csv
-  deniable channel matrix.csv --prior prior.csv
-  deniable channel matrix.csv --counts counts.csv --target file --confidence 0.9
-  deniable channel matrix.csv --json | jq .epsilon
-"""
-DESIGN = """\
-Find the channel of least loss for given proportions that meets given requirements. Matrix and
-properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
-"""
-DESIGN_EXAMPLES = """\
-examples:
-  deniable design specification.yaml
-  deniable design specification.yaml --output designed
-  deniable design specification.yaml --matrix matrix.csv --json
-"""
-SCHEMA = """\
-Draft a schema of a file of records: the kind of each column, as YAML with comments, to be edited.
-The draft goes to standard output, and remarks to standard error.
-"""
-SCHEMA_EXAMPLES = """\
-examples:
-  deniable schema survey.csv > survey.yaml
-  deniable schema baskets.txt --transactions > baskets.yaml
-  deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
-"""
-PROTECT = """\
-Protect a file of records by a plan. Files to publish go to OUT/public, and files that reveal the
-original records to OUT/private. The release is drawn once: after an interruption, the same command
-continues. With --test, files for tests alone go to OUT/test, and OUT/private/comparison.csv
-compares estimates from them with the original records.
-"""
-PROTECT_EXAMPLES = """\
-examples:
-  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
-  deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex,age,region
-  deniable protect survey.csv plan.json --out trial/ --test 1
-"""
-LEDGER = """\
-Make a ledger, or list the releases in it. A ledger counts the epsilon of production releases, by
-population, before anything is drawn. It is as confidential as the records. Keep it, and back it up.
-"""
-LEDGER_EXAMPLES = """\
-examples:
-  deniable ledger init /safe/ledger
-  deniable ledger show --ledger /safe/ledger
-"""
-PLAN = """\
-Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
-record, from its schema and from no data. Or verify a plan: compute its exact epsilons again, in
-fractions, from the plan alone.
-"""
-PLAN_EXAMPLES = """\
-examples:
-  deniable plan survey.yaml --epsilon 2 --out plan.json
-  deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
-  deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
-  deniable plan survey.yaml --epsilon 2 --out plan.json --for-error 0.05 --table sex,income
-  deniable plan survey.yaml --epsilon 2 --out first.json --part 1/2:panel
-  deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 9 0.1
-  deniable plan survey.yaml --settings plan.yaml --out plan.json
-  deniable plan --verify plan.json --matrices matrices.csv
-"""
-COMPARE = """\
-For the owner of a file: expected errors of marginal distributions, pairs and stated tables by each
-mechanism at each exact epsilon, in closed form, and the one with the least error.
-"""
-COMPARE_EXAMPLES = """\
-examples:
-  deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4
-  deniable compare survey.csv survey.yaml --epsilon 1 2 --table sex,income --out compared
-  deniable compare survey.csv survey.yaml --epsilon 1 2 --public
-"""
-SUM = """\
-Count pairs of columns in the files of three or more parties, without showing the counts of one.
-Each party splits its counts into shares and adds the shares to it. Anybody adds the partial sums.
-The total is exact and no epsilon covers it: see docs/secure-sum.md.
-"""
-SUM_EXAMPLES = """\
-examples:
-  deniable secure-sum share own.csv survey.yaml --session may --party 1 --parties 3 --out shares
-  deniable secure-sum add share-1-to-1.jsonl share-2-to-1.jsonl share-3-to-1.jsonl --out sum-1.jsonl
-  deniable secure-sum total survey.yaml sum-1.jsonl sum-2.jsonl sum-3.jsonl --out total.json
-"""
-ESTIMATE = """\
-Estimate from the public folder of a release alone: marginal distributions, tables, proportions,
-tests of independence, weights, synthetic records. Without a question: marginal distributions, and
-means and quantiles of numbers, as far as the release has them.
-"""
-ESTIMATE_EXAMPLES = """\
-queries:
-  conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
-  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value; an
-  order takes a boundary between two points or intervals, and names the nearest ones otherwise
-
-examples:
-  deniable estimate release/public
-  deniable estimate release/public --table sex,income --test independence
-  deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
-  deniable estimate release/public --table sex,income --weight w --format html --out page.html
-  deniable estimate release/public --test independence --consistent --two-step
-  deniable estimate release/public --itemsets --min-support 0.2 --rule "tea,milk => sugar"
-  deniable estimate release/public --synthetic 1000 --out synthetic.csv
-"""
-RRBA = """\
-Collect tables by randomized response block aggregation between processes: each client randomizes
-its own answers, aggregators ask clients block by block, and a server counts. All of them read the
-plan (kind: collected) and check messages by it. Messages are lines of JSON (docs/rrba.md).
-"""
-RRBA_EXAMPLES = """\
-examples:
-  deniable rrba client plan.json me.csv --state /safe/me --name ann < questions > answers
-  deniable rrba aggregator plan.json names.txt --reports reports.jsonl > questions < answers
-  deniable rrba server plan.json reports.jsonl --out collected
-"""
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
 FILE = "CSV, Parquet (or a folder of it) or Arrow"
 MAX_DIGITS = 18  # of a seed
@@ -177,23 +34,24 @@ def parser() -> argparse.ArgumentParser:
         title="commands", metavar="COMMAND", required=True, dest="command"
     )
 
-    def command(name: str, summary: str, about: str, examples: str) -> argparse.ArgumentParser:
+    def command(name: str, summary: str) -> argparse.ArgumentParser:
+        about, _, examples = COMMANDS[name].partition("\n\n")
         added: argparse.ArgumentParser = commands.add_parser(
             name, help=summary, description=about, epilog=examples, formatter_class=raw
         )
         added.set_defaults(parser=added)
         return added
 
-    _add_channel(command("channel", "privacy of a channel, estimates", CHANNEL, CHANNEL_EXAMPLES))
-    _add_design(command("design", "best channel for requirements", DESIGN, DESIGN_EXAMPLES))
-    _add_schema(command("schema", "draft a schema of your own file", SCHEMA, SCHEMA_EXAMPLES))
-    _add_compare(command("compare", "utility against exact epsilon", COMPARE, COMPARE_EXAMPLES))
-    _add_plan(command("plan", "mechanism and exact epsilon of each column", PLAN, PLAN_EXAMPLES))
-    _add_ledger(command("ledger", "count releases by population", LEDGER, LEDGER_EXAMPLES))
-    _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
-    _add_secure_sum(command("secure-sum", "pairs of several parties", SUM, SUM_EXAMPLES))
-    _add_estimate(command("estimate", "estimates from a release", ESTIMATE, ESTIMATE_EXAMPLES))
-    _add_rrba(command("rrba", "collect tables between processes", RRBA, RRBA_EXAMPLES))
+    _add_channel(command("channel", "privacy of a channel, estimates"))
+    _add_design(command("design", "best channel for requirements"))
+    _add_schema(command("schema", "draft a schema of your own file"))
+    _add_compare(command("compare", "utility against exact epsilon"))
+    _add_plan(command("plan", "mechanism and exact epsilon of each column"))
+    _add_ledger(command("ledger", "count releases by population"))
+    _add_protect(command("protect", "protect your own file by a plan"))
+    _add_secure_sum(command("secure-sum", "pairs of several parties"))
+    _add_estimate(command("estimate", "estimates from a release"))
+    _add_rrba(command("rrba", "collect tables between processes"))
     return parser
 
 
@@ -236,10 +94,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     add("--out", type=_path, metavar="PLAN.json")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
-    text = (
-        "of epsilon: even (default), by numbers of categories, best for the stated tables, or all "
-        "of it to each column"
-    )
+    text = "of epsilon: even (default), by categories, best for the tables, or all to each column"
     add("--split", choices=("even", "size", "optimal", "each"), default="even", help=text)
     text = "of all columns that can have it, or of one (default: the smallest variance)"
     add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
@@ -273,8 +128,7 @@ def _add_protect(parser: argparse.ArgumentParser) -> None:
     add("--consent", help="the text that a further release of the population needs")
     text = "make a test release, which anybody with this seed can undo, to OUT/test; no ledger"
     add("--test", type=_seed, metavar="SEED", help=text)
-    text = "columns that an intruder may know, for risk.csv"
-    add("--quasi-identifiers", **COLUMNS, help=text)
+    add("--quasi-identifiers", **COLUMNS, help="columns that an intruder may know, for risk.csv")
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
     add("--outside-bounds", type=float, default=0.01, metavar="P", help=text)
     add("--key-folder", type=Path, help="place of the key until publication")
@@ -347,19 +201,15 @@ def _add_rrba(parser: argparse.ArgumentParser) -> None:
 def _add_channel(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix of the channel")
-    text = "an intruder's prior over the true categories"
-    add("--prior", metavar="P.csv", type=_path, help=text)
-    text = (
-        "bounds and posteriors of a set of categories, under the prior; with --breach, its breaches"
-    )
+    add("--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories")
+    text = "bounds and posteriors of a set, under the prior; with --breach, its breaches"
     add("--set", type=columns_of, metavar="A,B", help=text)
     add("--counts", metavar="C.csv", type=_path, help="counts of reports to estimate from")
     text = "whether a set of prior probability below RHO_1 can get a posterior above RHO_2"
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     text = "proportions in the population of the records (default), or among these very records"
     add("--target", choices=("population", "file"), default="population", help=text)
-    text = "of each interval (default: 0.95)"
-    add("--confidence", type=_share, default=0.95, metavar="C", help=text)
+    add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
     add("--json", action="store_true", help="print one JSON object instead of text")
 
 
@@ -395,15 +245,9 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     text = "proportion with B among baskets with A (repeat)"
     add("--rule", type=rule_of, action="append", metavar="A => B", help=text)
     add("--weight", metavar="COLUMN", help="released weights of the records")
-    text = (
-        "the population that records were drawn from (the default, except for masked numbers), "
-        "these records, or both"
-    )
+    text = "population of the records (default, except for masked numbers), these records, or both"
     add("--target", choices=("population", "file", "both"), help=text)
-    text = (
-        "of channels with more reports than categories: the left inverse of least variance, or "
-        "the channel's own"
-    )
+    text = "with more reports than categories: the left inverse of least variance, or the own one"
     add("--inverse", choices=("least", "own"), default="least", help=text)
     add("--by-stratum", **yes, help="also estimates in each stratum")
     add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")

@@ -51,11 +51,11 @@ def run(options: argparse.Namespace) -> None:
         _verify(options)
         _write_matrices(options, read_plan(options.verify))
         return
+    asked = "a plan needs SCHEMA.yaml, --epsilon and --out"
     if options.schema is None or options.out is None:
-        raise DeniableError("a plan needs SCHEMA.yaml, --epsilon and --out; or give --verify PLAN")
+        raise DeniableError(f"{asked}; or give --verify PLAN")
     given = (options.epsilon, options.beta, options.breach, options.settings)
     if len(given) - given.count(None) != 1:
-        asked = "a plan needs SCHEMA.yaml, --epsilon and --out"
         raise DeniableError(f"{asked}; or --settings, --beta or --breach in place of --epsilon")
     if options.settings is not None:
         used = ("settings", "schema", "out", "data", "accept", "matrices", "for_error")
@@ -89,9 +89,8 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
     if options.clusters_from is not None:
         clusters = _clusters_from(options, schema)
     if options.part is not None and data is not None:
-        raise DeniableError(
-            "--part and --data: state both by --settings, which chooses by the part"
-        )
+        problem = "--part and --data: state both by --settings, which chooses by the part"
+        raise DeniableError(problem)
     plan = make_plan(
         schema,
         epsilon,
@@ -141,9 +140,8 @@ def _part(given: str) -> Part:
     """Return the part that is `given` as TAKE/OF:SEED."""
     match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)
     if match is None:
-        raise DeniableError(
-            f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
-        )
+        text = f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
+        raise DeniableError(text)
     return Part(int(match[2]), int(match[1]), match[3])
 
 
@@ -226,9 +224,8 @@ def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
         if equals:
             single[name] = kind
         elif everywhere not in ("best", kind):
-            raise DeniableError(
-                f"--mechanism {everywhere} and {kind}; give one for all, others as COLUMN=KIND"
-            )
+            text = f"--mechanism {everywhere} and {kind}; give one for all, others as COLUMN=KIND"
+            raise DeniableError(text)
         else:
             everywhere = kind
     return everywhere, single

@@ -80,7 +80,6 @@ def _make_test_release(options: argparse.Namespace) -> None:
 
     if options.ledger or options.consent or options.key_folder:
         options.parser.error("argument --test: leave out --ledger, --consent and --key-folder")
-    progress = _shown_progress(sys.stderr.isatty())
     protect_test(
         options.file,
         read_plan(options.plan).for_population(options.population),
@@ -89,7 +88,7 @@ def _make_test_release(options: argparse.Namespace) -> None:
         name=options.name,
         quasi_identifiers=options.quasi_identifiers or (),
         outside_bounds=options.outside_bounds,
-        progress=progress,
+        progress=_shown_progress(sys.stderr.isatty()),
         to=TEST,
     )
     test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"

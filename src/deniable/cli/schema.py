@@ -12,11 +12,10 @@ def run(options: argparse.Namespace) -> None:
 
     Raises `DeniableError` if the file cannot be read; nothing is printed then.
     """
-    delimiter = "\t" if options.delimiter == r"\t" else options.delimiter
     draft = drafted(
         options.file,
         options.population,
-        delimiter=delimiter,
+        delimiter="\t" if options.delimiter == r"\t" else options.delimiter,
         encoding=options.encoding,
         transactions=options.transactions,
     )

@@ -62,25 +62,15 @@ def adjust(
     The weights converge to the distribution on the records' cells that has these marginals and is
     closest to the reports in relative entropy, if such a distribution exists.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of integers, shape (records,)
-        Codes of each attribute, or of the joint cells of each cluster.
-    targets : sequence of arrays
-        For each column an estimated distribution over its categories, on the simplex.
-    tolerance : float, above 0
-        The largest gap between a weighted marginal and its target.
-    most_sweeps : int, at least 1
-        The last sweep, with a `RuntimeWarning` if the gap is larger.
-    domains : sequence of Domain, optional
-        The attributes of each column: warnings then name categories.
+    The `columns`, shape (records,), are codes of each attribute, or of the joint cells of each
+    cluster. The `targets` have for each of them an estimated distribution over its categories, on
+    the simplex. The sweeps end if no weighted marginal is further than the `tolerance`, above 0,
+    from its target, or after `most_sweeps`, at least 1, with a `RuntimeWarning`. With `domains`,
+    the attributes of each column, warnings name categories.
 
-    Raises
-    ------
-    DeniableError
-        If columns and targets do not fit, a target is not a distribution, or every record has a
-        category with target 0. A positive target that no record can meet (see `InfeasibleTarget`)
-        gives a `RuntimeWarning`.
+    Raises `DeniableError` if columns and targets do not fit, a target is not a distribution, or
+    every record has a category with target 0. A positive target that no record can meet (see
+    `InfeasibleTarget`) gives a `RuntimeWarning`.
     """
     from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
 
@@ -145,9 +135,8 @@ def _checked(
     columns: Sequence[Codes], targets: Sequence[npt.ArrayLike]
 ) -> tuple[Codes, list[Floats]]:
     if not columns or len(columns) != len(targets):
-        raise DeniableError(
-            f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
-        )
+        problem = f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
+        raise DeniableError(problem)
     records = len(columns[0])
     if not records:
         raise DeniableError("there are no records to weight")

@@ -1,17 +1,8 @@
 """Dependences without a trusted party: the three protocols of [multirr], sections 4.1 to 4.3.
 
 Clusters depend on the dependence of every pair of attributes, which no party can compute alone.
-Each protocol results in a two-way table for every pair:
-
-- `AttributeReports` (4.1): every party randomizes each attribute once; the tables are the ones of
-  the reports. Beyond [multirr] (`inverted`): the pair's joint distribution is estimated from them,
-  through the inverse of both attributes' matrices.
-- `SecureSum` (4.2): the true tables, by secure sum. They equal the contingency tables (see
-  `deniable.randomized_response.secure_sums`), so they are counted from the records here.
-- `PairReports` (4.3): every party randomizes each pair anew through a matrix of the pair; secure
-  sums count the masked pairs; equation (2) estimates the joint distribution.
-
-Estimates are clipped at 0 and rescaled (6.4), because Cramer's V needs proportions of at least 0.
+Each protocol results in a two-way table for every pair. Estimates, by equation (2), are clipped at
+0 and rescaled (6.4), because Cramer's V needs proportions of at least 0.
 """
 
 import math
@@ -123,9 +114,9 @@ class AssessmentProtocol(ABC):
 class AttributeReports(AssessmentProtocol):
     """Randomized response on each attribute of a `domain` ([multirr], 4.1).
 
-    All pairs share one randomization of each attribute. `p` and `reading` are as in
-    `deniable.randomized_response.protocols.rr_channel`. If `inverted`, dependences are the ones of
-    the estimated joint distributions, not of the reports.
+    All pairs share one randomization of each attribute, with `p` and `reading` as in
+    `deniable.randomized_response.protocols.rr_channel`. Dependences are the ones of the reports; or
+    if `inverted`, beyond [multirr], of the joint distributions that they estimate.
 
     Examples
     --------
@@ -168,8 +159,8 @@ class AttributeReports(AssessmentProtocol):
 class SecureSum(AssessmentProtocol):
     """Exact bivariate distributions of a `domain` by secure sum ([multirr], 4.2).
 
-    Nothing is randomized: no epsilon bounds the disclosure of the tables. Protection needs trust in
-    the protocol, and counts that are not small.
+    The tables equal the true ones (see `deniable.randomized_response.secure_sums`), so the records
+    are counted. No epsilon bounds their disclosure: protection needs trust, and large counts.
     """
 
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:

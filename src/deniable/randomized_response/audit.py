@@ -110,11 +110,10 @@ def audit_multirr(
 
     Records of the `domain` are randomized at each p of the `probabilities`, in (0, 1). Clusters are
     formed from `dependences` at each T_v of `largest_cells` and T_d of `least_dependences`: see
-    `cluster_attributes`. Thresholds T_d that give the same clusters share their rows.
-
-    The columns are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (the kind of change), ``of``
-    (its name), ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon``
-    (of the floating-point matrix), ``kind`` ("exact"), ``holds``.
+    `cluster_attributes`. Thresholds T_d that give the same clusters share their rows. The columns
+    are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (the kind of change), ``of`` (its name),
+    ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon`` (of the
+    floating-point matrix), ``kind`` ("exact"), ``holds``.
     """
     settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
     rows = []
@@ -144,8 +143,7 @@ def clusters_table(
     rows = []
     for t_v, t_d in product(largest_cells, least_dependences):
         for cluster in cluster_attributes(domain, dependences, t_v, t_d):
-            cells = domain.project(cluster).size
-            rows.append((t_v, t_d, " x ".join(cluster), len(cluster), cells))
+            rows.append((t_v, t_d, " x ".join(cluster), len(cluster), domain.project(cluster).size))
     return pd.DataFrame(rows, columns=["t_v", "t_d", "cluster", "attributes", "cells"])
 
 
@@ -281,10 +279,9 @@ def risk_table(
 
     Dependences are assessed with the matrices of the release (the text names no others), pairs by
     the mechanism of the clusters. Assessment and release compose sequentially (section 4), with
-    equality: two records that differ in all attributes are the worst pair for both.
-
-    The release has the `clusters` of each T_v, for records of the `domain`, at each p of the
-    `probabilities`, in (0, 1), and each of the `readings` of the matrix.
+    equality: two records that differ in all attributes are the worst pair for both. The release has
+    the `clusters` of each T_v, for records of the `domain`, at each p of the `probabilities`, in
+    (0, 1), and each of the `readings` of the matrix.
 
     The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
     waived: the claim, 4.3 summed: exact); ``release_epsilon``, ``assessment_epsilon`` and their sum

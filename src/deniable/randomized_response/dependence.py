@@ -1,9 +1,8 @@
 """The dependence of attributes, and the clusters that they form ([multirr], 4).
 
-Beyond the text: estimates of two attributes' joint distribution from RR-Independent's reports.
-[multirr] uses the product of their marginals. But the pair of reports went through the product of
-two matrices, so the inverse along both axes (the unbiased estimate of `deniable.estimation`) has no
-bias, at the same epsilon. `shrink` weighs its larger variance against the bias of the product.
+Beyond the text, which uses the product of marginals: a pair of RR-Independent's reports went
+through the product of two matrices, so the inverse along both axes has no bias, at the same
+epsilon. `shrink` weighs its larger variance against the bias of the product.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -238,7 +237,6 @@ def cluster_attributes(
     descending dependence (the largest among their pairs of attributes). It merges the first pair
     with at most T_v = `largest_cells` joint cells, and starts over after each merge. It stops at
     dependences below T_d = `least_dependence`. The function `dependences` returns such a table.
-
     Clusters, by their first attribute, and their attributes are in the domain's order, which also
     resolves ties of dependences.
     """

@@ -147,9 +147,8 @@ class Protocol:
                     f"{channel.shape}; give a channel for each attribute, in their order"
                 )
             if channel.size != part.size:
-                raise DeniableError(
-                    f"the cluster {name} has {part.size} cells, but its channel {channel.size}"
-                )
+                text = f"the cluster {name} has {part.size} cells, but its channel {channel.size}"
+                raise DeniableError(text)
 
     @property
     def epsilon(self) -> float:
@@ -183,8 +182,7 @@ class Protocol:
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
         known = all(channel.returns_categories for channel in self.channels)
         ordered = data.domain if known else self.report_domain
-        columns = tuple(reported[name] for name in ordered.names)
-        return Microdata(ordered, columns, data.marks)
+        return Microdata(ordered, tuple(reported[name] for name in ordered.names), data.marks)
 
     def reported_as(self, cluster: Sequence[str]) -> Domain:
         """Return the domain of a `cluster`'s reports: see `as_reports`."""

@@ -35,10 +35,9 @@ class Traffic:
     """Messages: a share goes to one party, a broadcast is delivered to all others.
 
     `share_messages` and `broadcasts` are numbers of messages; `bits` are the bits of shares and
-    deliveries, ceil(log2(n + 1)) for a number in 0 .. n.
-
-    A sum takes n messages of each party (n - 1 shares, one broadcast), n^2 in all. Summed over the
-    cells of all pairs, the former is [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
+    deliveries, ceil(log2(n + 1)) for a number in 0 .. n. A sum takes n messages of each party (n -
+    1 shares, one broadcast), n^2 in all. Summed over the cells of all pairs, the former is
+    [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
     """
 
     share_messages: int = 0
@@ -59,8 +58,7 @@ class SecureSumError(DeniableError):
         self, message: str, parties: Sequence[int] = (), traffic: Traffic = Traffic()
     ) -> None:
         super().__init__(message)
-        self.parties = tuple(parties)
-        self.traffic = traffic
+        self.parties, self.traffic = tuple(parties), traffic
 
 
 def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> Counts:
@@ -85,8 +83,7 @@ class Network:
                 f"a secure sum of {parties} parties: at least {MIN_PARTIES} are needed to hide "
                 f"a value, and at most {MAX_PARTIES:,} are simulated; change the number of records"
             )
-        self.parties = parties
-        self.modulus = parties + 1
+        self.parties, self.modulus = parties, parties + 1
         self._shares = np.full((parties, parties), NOTHING, dtype=np.int32)  # sender, receiver
         np.fill_diagonal(self._shares, 0)  # a party keeps its own share
         self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
@@ -137,9 +134,7 @@ class Party:
     """
 
     def __init__(self, number: int, indicator: int) -> None:
-        self.number = number
-        self._indicator = indicator
-        self._kept = 0
+        self.number, self._indicator, self._kept = number, indicator, 0
 
     def send(self, seat: int, network: Network, source: RandomSource) -> None:
         """Steps 1 and 2: draw shares of 0 from `source`; send all but `seat`'s by `network`."""

@@ -116,8 +116,7 @@ def share_counts(
             f"at most {terms.max_records:,} records"
         )
     values = np.concatenate([each.ravel() for each in counts])
-    shares = sums.split(values, terms.parties, terms.modulus, source)
-    for receiver, own in enumerate(shares, 1):
+    for receiver, own in enumerate(sums.split(values, terms.parties, terms.modulus, source), 1):
         about = {"sender": party, "receiver": receiver, "values": own.tolist()}
         yield terms.model_copy(update=about)
 

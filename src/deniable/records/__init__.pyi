@@ -1,7 +1,4 @@
-from .arrow import (
-    column_of as column_of,
-    shortened as shortened,
-)
+from .arrow import column_of as column_of, shortened as shortened
 from .categorical import (
     Microdata as Microdata,
     attributes_to_json as attributes_to_json,

@@ -72,9 +72,8 @@ def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
         return values.cast(kind)
     except pa.ArrowException as error:
         reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"the table: column {name!r} is not as {kind} ({reason}); correct it"
-        ) from None
+        problem = f"the table: column {name!r} is not as {kind} ({reason}); correct it"
+        raise DataError(problem) from None
 
 
 def read_described(
@@ -100,9 +99,8 @@ def read_described(
     try:
         return table, parse(json.loads(metadata[key]))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise DataError(
-            f"{path}: its metadata describe no {what} ({error}); make the file again"
-        ) from None
+        problem = f"{path}: its metadata describe no {what} ({error}); make the file again"
+        raise DataError(problem) from None
 
 
 def refuse_missing_columns(path: Path | str, table: pa.Table, names: Sequence[str]) -> None:
@@ -121,9 +119,8 @@ def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
     try:
         return column.cast(pa.string()).combine_chunks()
     except pa.ArrowException:
-        raise DataError(
-            f"{path}: column {name!r} holds {column.type}, no text; make the file again"
-        ) from None
+        problem = f"{path}: column {name!r} holds {column.type}, no text; make the file again"
+        raise DataError(problem) from None
 
 
 def shortened(text: str) -> str:

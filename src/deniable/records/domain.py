@@ -43,9 +43,8 @@ class Attribute:
             raise DeniableError(f"attribute {self.name!r} has no categories; list at least one")
         if len(set(self.categories)) < self.size:
             twice = next(each for each in self.categories if self.categories.count(each) > 1)
-            raise DeniableError(
-                f"attribute {self.name!r} lists the category {twice!r} twice; keep one"
-            )
+            problem = f"attribute {self.name!r} lists the category {twice!r} twice; keep one"
+            raise DeniableError(problem)
         if self.scale not in ("nominal", "ordinal"):
             raise DeniableError(
                 f"attribute {self.name!r} has the scale {self.scale!r}; use 'nominal' or 'ordinal'"
@@ -123,8 +122,7 @@ class Discretization:
     @cached_property
     def _bounds(self) -> list[tuple[float, float]]:
         low = [-np.inf] if self.open_below else []
-        high = [np.inf] if self.open_above else []
-        return list(pairwise([*low, *self.edges, *high]))
+        return list(pairwise([*low, *self.edges, *([np.inf] if self.open_above else [])]))
 
     def codes(self, values: npt.ArrayLike) -> Codes:
         """Return the code of the interval of each of `values`, shape (records,).
@@ -209,9 +207,8 @@ class Domain:
     def position(self, name: str) -> int:
         """Return the position of the attribute `name`, from 0; raise `DataError` if unknown."""
         if name not in self.names:
-            raise DataError(
-                f"there is no attribute {name!r}; there are {', '.join(map(repr, self.names))}"
-            )
+            text = f"there is no attribute {name!r}; there are {', '.join(map(repr, self.names))}"
+            raise DataError(text)
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> Attribute:
@@ -276,9 +273,8 @@ class Domain:
 def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
     """Raise `DataError`, naming `what`, unless `codes` are integers in 0 .. `size` - 1."""
     if codes.dtype.kind not in "iu":
-        raise DataError(
-            f"{what}: codes must be integers, not {codes.dtype}; encode the values first"
-        )
+        problem = f"{what}: codes must be integers, not {codes.dtype}; encode the values first"
+        raise DataError(problem)
     if not codes.size:
         return
     # An unsigned view sends negative codes above every size: one pass instead of two.

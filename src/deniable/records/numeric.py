@@ -102,9 +102,8 @@ class NumericMicrodata(ArrowRecords):
     def position(self, name: str) -> int:
         """Return the position of the numeric attribute `name`, or raise `DataError`."""
         if name not in self.names:
-            raise DataError(
-                f"there is no numeric attribute {name!r}; there are {', '.join(self.names)}"
-            )
+            problem = f"there is no numeric attribute {name!r}; there are {', '.join(self.names)}"
+            raise DataError(problem)
         return self.names.index(name)
 
     def column(self, name: str) -> Floats:
@@ -132,9 +131,8 @@ class NumericMicrodata(ArrowRecords):
         """
         first = round(TRAINING_SHARE * len(self))
         if not 0 < first < len(self):
-            raise DataError(
-                f"{len(self)} records leave none to train or none to test on; give 2 or more"
-            )
+            problem = f"{len(self)} records leave none to train or none to test on; give 2 or more"
+            raise DataError(problem)
         return (
             replace(self, values=self.values[:first], labels=self.labels[:first]),
             replace(self, values=self.values[first:], labels=self.labels[first:]),
@@ -213,16 +211,14 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     columns = []
     for name, column in zip(names, table.select(names).columns, strict=True):
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-            raise DataError(
-                f"{path}: column {name!r} holds {column.type}, no numbers; make the file again"
-            )
+            text = f"{path}: column {name!r} holds {column.type}, no numbers; make the file again"
+            raise DataError(text)
         # A null becomes NaN, which the checks of the records then name.
         columns.append(column.cast(pa.float64()).to_numpy())
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     given: dict[str, Any] = {}
     if of_class is not None:
-        texts = text_column(path, table, of_class.name)
-        labels = encode(texts, of_class, f"{path}")
+        labels = encode(text_column(path, table, of_class.name), of_class, f"{path}")
         given = {"class_name": of_class.name, "classes": of_class.categories, "labels": labels}
     try:
         return NumericMicrodata(names, values, marks=marks, **given)

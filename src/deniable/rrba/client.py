@@ -134,10 +134,9 @@ class Client:
 
     A client that continues has the answers that it gave, `answered`. `agreed` raises
     `DeniableError` for a question that a plan does not have. A client refuses an infinite epsilon,
-    unless it is `unbounded`.
-
-    Epsilons add up by sequential composition. The sum over the combinations of a view is exact,
-    because their answers are independent. The sum over several questions is an upper bound.
+    unless it is `unbounded`. Epsilons add up by sequential composition. The sum over the
+    combinations of a view is exact, because their answers are independent. The sum over several
+    questions is an upper bound.
     """
 
     def __init__(
@@ -162,14 +161,10 @@ class Client:
             refuse_foreign_codes(np.asarray([value]), attribute.size, what)
         if not budget > 0:
             raise DeniableError(f"client {name!r} has the budget {budget}; it must be above 0")
-        self.name = name
-        self.domain = domain
-        self.budget = budget
+        self.name, self.domain, self.budget = name, domain, budget
         self.__values = dict(zip(domain.names, map(int, values), strict=True))
-        self._source = source
-        self._spent = 0.0
-        self._answered: dict[Question, Answer] = {}
-        self._agreed, self._unbounded = agreed, unbounded
+        self._source, self._agreed, self._unbounded = source, agreed, unbounded
+        self._spent, self._answered = 0.0, dict[Question, Answer]()
         for question, answer in (answered or {}).items():
             self._spent = self._checked(question)[1]
             self._answered[question] = answer
@@ -218,9 +213,8 @@ class Client:
         for combination, table in zip(question.view, question.tables, strict=True):
             size = self.domain.project(combination).size
             if len(table) != size:
-                raise DeniableError(
-                    f"the table of {', '.join(combination)} has {len(table)} cells, not {size}"
-                )
+                text = f"the table of {', '.join(combination)} has {len(table)} cells, not {size}"
+                raise DeniableError(text)
         channels = tuple(table_channel(table, question.keep) for table in question.tables)
         epsilon = ProductChannel(channels).epsilon if channels else 0.0
         if math.isinf(epsilon) and self._unbounded:
@@ -230,7 +224,6 @@ class Client:
         known = Fraction(self._spent) if self._spent < math.inf else None
         spent = rounded_up(known if known is None else known + Fraction(epsilon))
         if spent > self.budget:
-            raise DeniableError(
-                f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"
-            )
+            problem = f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"
+            raise DeniableError(problem)
         return channels, spent

@@ -1,9 +1,8 @@
 """Collections of tables by RRBA ([rrba], section 4): questions, answers and estimates.
 
-Each record belongs to one client. Every client receives one question, about the tables of a view or
-about a single table. It answers through the channel P = p I + (1 - p) 1 q' with the table q of its
-block. This is the protocol of `deniable.rrba.protocol`, but all answers of a block are drawn at
-once. The distribution is the same, and only the channels read original values.
+Each record belongs to one client, which receives one question. This is the protocol of
+`deniable.rrba.protocol`, but all answers of a block are drawn at once. The distribution is the
+same, and only the channels read original values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,23 +12,13 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats, Positions
-from deniable.channels import (
-    Channel,
-    Target,
-)
+from deniable.channels import Channel, Target
 from deniable.errors import DataError, DeniableError
 from deniable.records import Microdata
 from deniable.rrba.client import BlockReport
-from deniable.rrba.privacy import (
-    answer_epsilon,
-)
+from deniable.rrba.privacy import answer_epsilon
 from deniable.rrba.questions import SEPARATOR, CollectedTable, CollectionDesign
-from deniable.rrba.tables import (
-    TableState,
-    checked_counts,
-    printed_estimate,
-    table_channel,
-)
+from deniable.rrba.tables import TableState, checked_counts, printed_estimate, table_channel
 from deniable.rrba.views import Combination
 from deniable.sampling import KeyedDraws
 
@@ -69,8 +58,7 @@ def collect_answers(
         for question in np.unique(places % questions).tolist():
             own, reported = order[places[places % questions == question]], {}
             for each in design.asked[question]:
-                codes = [data.column(name)[own] for name in each]
-                true = design.domain.project(each).ravel(codes)
+                true = design.domain.project(each).ravel([data.column(name)[own] for name in each])
                 channel = table_channel(states[each].drawn_from, design.randomized[each].keep)
                 reported[each] = channel.report(true, draws, each, known[own])
             for names, cells in design.cells_by_table(question, reported).items():

@@ -66,10 +66,9 @@ def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     """Return the exact epsilon of a client's answers to all `tables` of a view, rounded up.
 
     Combinations of a view share no attribute, so two records are the worst pair of each table at
-    once. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1).
-
-    It is also the epsilon of several answers through the same table: list it once per round. If the
-    table of a combination differs between rounds, the sum is an upper bound, given the tables.
+    once. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1). It is
+    also the epsilon of several answers through the same table: list it once per round. If the table
+    of a combination differs between rounds, the sum is an upper bound, given the tables.
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 

@@ -58,15 +58,14 @@ class Aggregator:
         if not views:
             raise DeniableError("an aggregator needs at least one view to ask")
         self.domain, self.views, self.rule = domain, tuple(views), rule
-        self._keeps = {c: p for view, p in zip(views, keeps, strict=True) for c in view}
         self._generator = generator
+        self._keeps = {c: p for view, p in zip(views, keeps, strict=True) for c in view}
         self._states = {
             combination: TableState.uniform(domain.project(combination).size)
             for view in views
             for combination in view
         }
-        self._block = -1
-        self._questions = 0
+        self._block, self._questions = -1, 0
         self._open: dict[int, Question] = {}
         self._answers: dict[Combination, dict[str, int]] = {}
         self.passed_over: Counter[str] = Counter()
@@ -99,8 +98,7 @@ class Aggregator:
             asked, number = self.views[view], self._questions + 1
             tables = (drawn_distribution(self._states[each].table) for each in asked)
             sent = tuple(tuple(table.tolist()) for table in tables)
-            keep = self._keeps[asked[0]]
-            self._open[number] = Question(number, client, keep, asked, sent)
+            self._open[number] = Question(number, client, self._keeps[asked[0]], asked, sent)
             self._questions = number
         return list(self._open.values())
 
@@ -190,7 +188,7 @@ class Server:
 
     def answers(self, combination: Combination) -> int:
         """Return the number of answers about a `combination`."""
-        return sum(sum(report.counts) for report in self._of(combination))
+        return sum(sum(report.counts) for report in self._reports.get(combination, []))
 
     def estimate(self, combination: Combination) -> Floats:
         """Return the unbiased estimate of the true proportions of a `combination`, from all blocks.
@@ -198,21 +196,16 @@ class Server:
         It is the sum over blocks of (o - n (1 - p) q), divided by the sum of n p. It sums to 1 but
         may leave [0, 1]. Raises `DeniableError` if the combination has no answers.
         """
-        reports = self._of(combination)
+        reports = self._reports.get(combination, [])
         if not reports:
             raise DeniableError(
                 f"no answers came for {', '.join(combination)}: nothing can be estimated; ask a "
                 "view that holds it"
             )
         kept = sum(sum(r.counts) * r.keep for r in reports)
-        true = [
-            np.asarray(r.counts) - sum(r.counts) * (1 - r.keep) * np.asarray(r.table)
-            for r in reports
-        ]
+        fake = (sum(r.counts) * (1 - r.keep) * np.asarray(r.table) for r in reports)
+        true = [np.asarray(r.counts) - each for r, each in zip(reports, fake, strict=True)]
         return np.asarray(np.sum(true, axis=0) / kept)
-
-    def _of(self, combination: Combination) -> list[BlockReport]:
-        return self._reports.get(combination, [])
 
 
 def run_rrba(
@@ -264,9 +257,7 @@ class Collection:
     def running_standard_errors(self) -> Floats:
         """Return the standard errors of `running_estimates`, including the sampling of clients.
 
-        Given its table, a block has multinomial reports with lambda = p pi + (1 - p) q. The
-        variance is the sum over blocks of n lambda (1 - lambda), divided by (p N)^2. The estimate,
-        clipped to [0, 1], replaces pi.
+        They are computed as by `deniable.rrba.collection.TableAnswers.standard_errors`.
         """
         size = self.reported.sum(axis=-1, keepdims=True)
         total = np.maximum(np.cumsum(size, axis=1), 1)

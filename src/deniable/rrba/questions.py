@@ -16,19 +16,8 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Domain
-from deniable.rrba.privacy import (
-    claimed_epsilon,
-    floor_epsilon,
-    floor_parity,
-    keep_for_epsilon,
-)
-from deniable.rrba.tables import (
-    Basis,
-    Form,
-    Rule,
-    refuse_bad_keep,
-    table_channel,
-)
+from deniable.rrba.privacy import claimed_epsilon, floor_epsilon, floor_parity, keep_for_epsilon
+from deniable.rrba.tables import Basis, Form, Rule, refuse_bad_keep, table_channel
 from deniable.rrba.views import Combination, View, make_views
 
 AnswersOfClient = Literal["view", "table", "all", "memory"]
@@ -192,11 +181,10 @@ def design_collection(
 ) -> CollectionDesign:
     """Return the design with all tables of `size` attributes of a `domain`, in the fewest views.
 
-    Clients answer about a whole "view", one "table", "all" tables, or all from "memory", by
-    `answers`. For pairs, "all" is the protocol of [multirr], 4.3.
-    `keep_of` returns p for the numbers of cells of the tables of a question, or with a memory, of
-    the attributes. For `floor`, `block` and `update` see `CollectionDesign`; block "section_5" is
-    `section_5_block`. Raises `DeniableError` if a parameter is out of range.
+    For `answers` see `AnswersOfClient`; for pairs, "all" is the protocol of [multirr], 4.3. The
+    function `keep_of` returns p for the numbers of cells of a question's tables, or with a memory,
+    of the attributes. For `floor`, `block` and `update` see `CollectionDesign`; block "section_5"
+    is `section_5_block`. Raises `DeniableError` if a parameter is out of range.
     """
     if floor is not None and not (0 < floor <= 1 or (floor == 0 and update != "pooled")):
         raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")

@@ -54,10 +54,9 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
             f"{d} attributes have {math.comb(d, size):,} combinations of {size}, over the "
             f"{MAX_COMBINATIONS:,} that views are made of; name fewer attributes"
         )
-    positions = _round_robin(d) if size == 2 else _baranyai(d, size)
     return tuple(
         tuple(tuple(names[position] for position in each) for each in sorted(view))
-        for view in positions
+        for view in (_round_robin(d) if size == 2 else _baranyai(d, size))
     )
 
 
@@ -145,5 +144,4 @@ def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
     flow = scipy.sparse.csgraph.maximum_flow(graph, source, sink)
     if flow.flow_value != demand.sum():  # impossible by Baranyai's theorem
         raise DeniableError("no views: this is an error in deniable.rrba.views; please report it")
-    carried = flow.flow[view, views + sets]
-    return np.asarray(carried).reshape(-1) > 0
+    return np.asarray(flow.flow[view, views + sets]).reshape(-1) > 0

@@ -15,16 +15,8 @@ from .keyed import (
     framed as framed,
     new_key as new_key,
 )
-from .levels import (
-    Levels as Levels,
-    keyed_events as keyed_events,
-    keyed_integers as keyed_integers,
-)
-from .noise import (
-    KeyedNoise as KeyedNoise,
-    Noise as Noise,
-    SeededNoise as SeededNoise,
-)
+from .levels import Levels as Levels, keyed_events as keyed_events, keyed_integers as keyed_integers
+from .noise import KeyedNoise as KeyedNoise, Noise as Noise, SeededNoise as SeededNoise
 from .outcomes import Outcomes as Outcomes
 from .sources import (
     RandomSource as RandomSource,

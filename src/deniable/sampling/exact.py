@@ -24,10 +24,9 @@ def multinomial(generator: np.random.Generator, totals: Counts, probabilities: F
     """Draw multinomial counts in which a zero probability stays a zero count, by `generator`.
 
     For each of `totals`, shape (...), counts of shape (..., outcomes), int64. The `probabilities`,
-    shape (outcomes,), are not negative and in proportion to their sum.
-
-    NumPy gives the rest of rounding to the last category, even with probability 0 (the error of
-    sdcMicro's issue 303). Here only categories that can occur take part.
+    shape (outcomes,), are not negative and in proportion to their sum. NumPy gives the rest of
+    rounding to the last category, even with probability 0 (the error of sdcMicro's issue 303). Here
+    only categories that can occur take part.
     """
     support = np.flatnonzero(probabilities)
     drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())

@@ -1,10 +1,6 @@
 from .coding import Coder as Coder, weights_of as weights_of
 from .csv_text import CsvForm as CsvForm, CsvText as CsvText
-from .draft import (
-    Draft as Draft,
-    draft_schema as draft_schema,
-    drafted as drafted,
-)
+from .draft import Draft as Draft, draft_schema as draft_schema, drafted as drafted
 from .faults import ValidationErrors as ValidationErrors
 from .model import (
     MISSING as MISSING,
@@ -16,10 +12,7 @@ from .model import (
 )
 from .outside import OutsideBounds as OutsideBounds, warn_outside as warn_outside
 from .reading import read_schema as read_schema, schema_from_dict as schema_from_dict
-from .records_file import (
-    RecordBatch as RecordBatch,
-    RecordsFile as RecordsFile,
-)
+from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
 from .sources import open_source as open_source, rows_of as rows_of
 from .texts import STAND_INS as STAND_INS
 from .types import (

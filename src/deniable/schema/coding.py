@@ -13,13 +13,7 @@ from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column
 from deniable.schema.outside import ABOVE, ABSENT, BELOW
 from deniable.schema.texts import alike, listed
-from deniable.schema.types import (
-    encoded,
-    is_text,
-    missing_values,
-    plain_type,
-    type_named,
-)
+from deniable.schema.types import encoded, is_text, missing_values, plain_type, type_named
 
 NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"

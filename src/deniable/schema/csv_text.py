@@ -105,8 +105,7 @@ class CsvText:
         marked = start.startswith(codecs.BOM_UTF8) and codecs.lookup(encoding).name == "utf-8"
         rest = sample[len(first) :]
         end = next((each for each in ("\r\n", "\n", "\r") if rest.startswith(each)), "\n")
-        form = CsvForm(end, marked)
-        return cls(path, delimiter, encoding, tuple(names), form)
+        return cls(path, delimiter, encoding, tuple(names), CsvForm(end, marked))
 
     def batches(
         self, coded: Sequence[str], plain: Sequence[str], faults: ValidationErrors
@@ -210,8 +209,7 @@ class Utf8Stream(io.RawIOBase):
         self._path, self._encoding = path, encoding
         self._file = path.open("rb")
         self._decoder = codecs.getincrementaldecoder(_reading(encoding))()
-        self._ready = b""
-        self.lines, self.quotes = 0, 0
+        self._ready, self.lines, self.quotes = b"", 0, 0
         self._ended = True  # whether what was read last ends a line
 
     def readable(self) -> bool:
@@ -272,8 +270,7 @@ def decoded_start(path: Path, start: bytes, encoding: str) -> str:
         return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):
-            line = 1 + _breaks(start, error)
-            problem = f"line {line} is not text in the encoding {encoding}"
+            problem = f"line {1 + _breaks(start, error)} is not text in the encoding {encoding}"
         else:
             problem = f"the encoding {encoding!r} is none that Python knows"
         raise DataError(
@@ -331,9 +328,8 @@ def _header(path: Path, line: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise DataError(
-            f"{path}: line 1 is not a header ({error}); write the names of columns on one line"
-        ) from None
+        text = f"{path}: line 1 is not a header ({error}); write the names of columns on one line"
+        raise DataError(text) from None
 
 
 def _reason(error: Exception) -> str:

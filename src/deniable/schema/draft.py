@@ -12,12 +12,7 @@ from deniable import __version__
 from deniable.errors import DataError, shown
 from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import (
-    FORMAT,
-    MISSING,
-    VERSION,
-    number_text,
-)
+from deniable.schema.model import FORMAT, MISSING, VERSION, number_text
 from deniable.schema.sources import Source, open_source
 from deniable.schema.texts import (
     STAND_INS,

@@ -34,16 +34,12 @@ class ColumnEvidence:
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = plain_type(kind)
         self.supported = is_supported(kind)
-        self.counts: Counter[str] = Counter()
         self.many, self.records, self.missing = False, 0, 0
         self.low, self.high, self.whole = np.inf, -np.inf, True
-        self.usual: Counter[str] = Counter()
-        self.ends = (np.inf, -np.inf)
-        self.stand_ins: Counter[str] = Counter()
-        self.unfit = ""
+        self.counts, self.usual, self.stand_ins = Counter[str](), Counter[str](), Counter[str]()
+        self.ends, self.unfit, self.decimal = (np.inf, -np.inf), "", "."
         self.ordered = pa.types.is_dictionary(kind) and bool(kind.ordered)
         self.order: list[str] = []
-        self.decimal = "."
         self._numbers = self.supported and not pa.types.is_boolean(self.kind)
         self._with_point, self._grouped = False, True
 
@@ -153,8 +149,7 @@ class ColumnEvidence:
     def _counted(self, values: pa.Array) -> np.ndarray:
         """Return the frequency of each value of the dictionary, 0 for missing ones."""
         dictionary, indices = values.dictionary, values.indices
-        known = np.asarray(indices.drop_null())
-        counted = np.bincount(known, minlength=len(dictionary))
+        counted = np.bincount(np.asarray(indices.drop_null()), minlength=len(dictionary))
         gone = np.asarray(dictionary.is_null(nan_is_null=True))
         if is_text(dictionary.type):
             empty = pc.equal(dictionary.cast(pa.string()), "").fill_null(True)

@@ -83,10 +83,9 @@ class Column(Strict):
     The `edges` increase strictly and are finite. They form ordered intervals, at least two, which
     are randomized; see `deniable.Discretization`. A value that equals an edge belongs to the
     interval above it, and the last edge to the last interval. With `open_below` or `open_above`,
-    there is a further interval of all values below the first edge, or from the last one on.
-
-    Values beyond the `limits` count at the nearest point or in the nearest interval. The mark of
-    numbers in text is `decimal`. For `missing` see `Missing`.
+    there is a further interval of all values below the first edge, or from the last one on. Values
+    beyond the `limits` count at the nearest point or in the nearest interval. The mark of numbers
+    in text is `decimal`. For `missing` see `Missing`.
     """
 
     name: Text
@@ -143,25 +142,21 @@ class Column(Strict):
         numeric = self.kind == "numeric"
         if given != numeric or (self.step is not None and self.bounds is None):
             allowed = "bounds, bounds and step, or edges" if numeric else "none"
-            raise ValueError(
-                f"bounds, step or edges of {self.name!r}; allowed for {self.kind}: {allowed}"
-            )
+            problem = f"bounds, step or edges of {self.name!r}; allowed for {self.kind}: {allowed}"
+            raise ValueError(problem)
         if (self.open_below or self.open_above) and self.edges is None:
             raise ValueError(f"open_below or open_above of {self.name!r}; allowed: with edges")
         if self.intervals is not None and self.intervals.attribute.size == 1:
             raise ValueError(f"edges of {self.name!r}; allowed: of at least two intervals")
 
     def _refuse_bad_grid(self, bounds: Sequence[float]) -> None:
-        ends = [*bounds, self.step or 1.0]
-        if not all(np.isfinite(ends)) or bounds[0] >= bounds[1]:
-            raise ValueError(
-                f"bounds {bounds} of {self.name!r}; allowed: finite, the lower one first"
-            )
+        if not all(np.isfinite([*bounds, self.step or 1.0])) or bounds[0] >= bounds[1]:
+            problem = f"bounds {bounds} of {self.name!r}; allowed: finite, the lower one first"
+            raise ValueError(problem)
         if self.step is None:
             if self.missing.policy == "category":
-                raise ValueError(
-                    f"missing values of {self.name!r}; allowed without a step: drop or refuse"
-                )
+                problem = f"missing values of {self.name!r}; allowed without a step: drop or refuse"
+                raise ValueError(problem)
             return
         steps = self._steps
         if steps.denominator != 1 or steps >= MAX_POINTS:

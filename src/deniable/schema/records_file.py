@@ -70,8 +70,7 @@ class RecordsFile:
     """
 
     def __init__(self, source: Source, schema: Schema, passed: Sequence[str]) -> None:
-        self.schema = schema
-        self._source = source
+        self.schema, self._source = schema, source
         self._passed = [schema[name] for name in passed]
         self._records: int | None = None
         self.left_out = 0
@@ -85,11 +84,9 @@ class RecordsFile:
         """Open records.
 
         A `DataError` is raised if they cannot be read, or have other columns or types than the
-        schema.
-
-        The `source` is the path of a CSV, Parquet or Arrow file, or of a folder of Parquet files,
-        read in the order of their names; or a table of pandas, Polars or pyarrow. `passed` are the
-        identifiers and weights of the `schema` to read; by default all.
+        schema. The `source` is the path of a CSV, Parquet or Arrow file, or of a folder of Parquet
+        files, read in the order of their names; or a table of pandas, Polars or pyarrow. `passed`
+        are the identifiers and weights of the `schema` to read; by default all.
         """
         if schema.file.kind == "transactions" and isinstance(source, (str, Path)):
             from deniable.schema.transactions import TransactionsSource  # noqa: PLC0415

@@ -283,14 +283,12 @@ def _unreadable(path: Path, what: str, error: Exception) -> DataError:
 
 def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
     """Yield runs of row groups with at most `rows` records together, or one group alone."""
-    run: list[int] = []
-    held = 0
+    run, held = list[int](), 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows
         if run and held + size > rows:
             yield run
             run, held = [], 0
-        run.append(group)
-        held += size
+        run, held = [*run, group], held + size
     if run:
         yield run

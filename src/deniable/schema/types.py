@@ -101,9 +101,8 @@ def refuse_foreign_texts(
     absent = missing_values(missing, own)
     for category, value in () if numeric else zip(texts, values, strict=True):
         if value in absent:
-            raise DataError(
-                f"{shown(category)} of {name!r} is a category and a missing value; allowed: one"
-            )
+            text = f"{shown(category)} of {name!r} is a category and a missing value; allowed: one"
+            raise DataError(text)
 
 
 def missing_values(texts: Sequence[str], kind: pa.DataType) -> pa.Array:

@@ -1,0 +1,139 @@
+"""The descriptions and examples of all commands."""
+
+DESCRIPTION = """\
+Protect a file of your own and estimate from a release: schema, compare, plan, protect, estimate.
+Analyse a channel (a transition matrix) or optimize one: channel, design.
+
+A matrix file is a CSV file with the categories as its header and as its first column, and a row for
+each true category. Row u, column v is the probability of reporting v if u is true.
+"""
+EXAMPLES = """\
+examples:
+  deniable schema survey.csv > survey.yaml
+  deniable plan survey.yaml --epsilon 2 --out plan.json
+  deniable ledger init /safe/ledger
+  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
+  deniable estimate release/public
+  deniable channel matrix.csv --counts counts.csv --json
+  deniable design specification.yaml --output designed
+"""
+COMMANDS = {
+    "channel": """\
+Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; posterior
+probabilities under a prior; and the unbiased estimate from counts of reports, with its covariance,
+standard errors, intervals and the maximum-likelihood distribution.
+
+files:
+  MATRIX.csv   categories as header and as first column, a row for each true category; with the
+               word "report" in the first cell, the header names reports of their own
+  PRIOR.csv    columns category,probability
+  COUNTS.csv   columns category,count (or report,count)
+
+examples:
+  deniable channel matrix.csv
+  deniable channel matrix.csv --prior prior.csv
+  deniable channel matrix.csv --counts counts.csv --target file --confidence 0.9
+  deniable channel matrix.csv --json | jq .epsilon
+""",
+    "design": """\
+Find the channel of least loss for given proportions that meets given requirements. Matrix and
+properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
+
+examples:
+  deniable design specification.yaml
+  deniable design specification.yaml --output designed
+  deniable design specification.yaml --matrix matrix.csv --json
+""",
+    "schema": """\
+Draft a schema of a file of records: the kind of each column, as YAML with comments, to be edited.
+The draft goes to standard output, and remarks to standard error.
+
+examples:
+  deniable schema survey.csv > survey.yaml
+  deniable schema baskets.txt --transactions > baskets.yaml
+  deniable schema survey.txt --delimiter ';' --encoding cp1252 --population panel > survey.yaml
+""",
+    "protect": """\
+Protect a file of records by a plan. Files to publish go to OUT/public, and files that reveal the
+original records to OUT/private. The release is drawn once: after an interruption, the same command
+continues. With --test, files for tests alone go to OUT/test, and OUT/private/comparison.csv
+compares estimates from them with the original records.
+
+examples:
+  deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
+  deniable protect survey.csv plan.json --out release/ --quasi-identifiers sex,age,region
+  deniable protect survey.csv plan.json --out trial/ --test 1
+""",
+    "ledger": """\
+Make a ledger, or list the releases in it. A ledger counts the epsilon of production releases, by
+population, before anything is drawn. It is as confidential as the records. Keep it, and back it up.
+
+examples:
+  deniable ledger init /safe/ledger
+  deniable ledger show --ledger /safe/ledger
+""",
+    "plan": """\
+Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
+record, from its schema and from no data. Or verify a plan: compute its exact epsilons again, in
+fractions, from the plan alone.
+
+examples:
+  deniable plan survey.yaml --epsilon 2 --out plan.json
+  deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
+  deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
+  deniable plan survey.yaml --epsilon 2 --out plan.json --for-error 0.05 --table sex,income
+  deniable plan survey.yaml --epsilon 2 --out first.json --part 1/2:panel
+  deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 9 0.1
+  deniable plan survey.yaml --settings plan.yaml --out plan.json
+  deniable plan --verify plan.json --matrices matrices.csv
+""",
+    "compare": """\
+For the owner of a file: expected errors of marginal distributions, pairs and stated tables by each
+mechanism at each exact epsilon, in closed form, and the one with the least error.
+
+examples:
+  deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4
+  deniable compare survey.csv survey.yaml --epsilon 1 2 --table sex,income --out compared
+  deniable compare survey.csv survey.yaml --epsilon 1 2 --public
+""",
+    "secure-sum": """\
+Count pairs of columns in the files of three or more parties, without showing the counts of one.
+Each party splits its counts into shares and adds the shares to it. Anybody adds the partial sums.
+The total is exact and no epsilon covers it: see docs/secure-sum.md.
+
+examples:
+  deniable secure-sum share own.csv survey.yaml --session may --party 1 --parties 3 --out shares
+  deniable secure-sum add share-1-to-1.jsonl share-2-to-1.jsonl share-3-to-1.jsonl --out sum-1.jsonl
+  deniable secure-sum total survey.yaml sum-1.jsonl sum-2.jsonl sum-3.jsonl --out total.json
+""",
+    "estimate": """\
+Estimate from the public folder of a release alone: marginal distributions, tables, proportions,
+tests of independence, weights, synthetic records. Without a question: marginal distributions, and
+means and quantiles of numbers, as far as the release has them.
+
+queries:
+  conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
+  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value; an
+  order takes a boundary between two points or intervals, and names the nearest ones otherwise
+
+examples:
+  deniable estimate release/public
+  deniable estimate release/public --table sex,income --test independence
+  deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
+  deniable estimate release/public --table sex,income --weight w --format html --out page.html
+  deniable estimate release/public --test independence --consistent --two-step
+  deniable estimate release/public --itemsets --min-support 0.2 --rule "tea,milk => sugar"
+  deniable estimate release/public --synthetic 1000 --out synthetic.csv
+""",
+    "rrba": """\
+Collect tables by randomized response block aggregation between processes: each client randomizes
+its own answers, aggregators ask clients block by block, and a server counts. All of them read the
+plan (kind: collected) and check messages by it. Messages are lines of JSON (docs/rrba.md).
+
+examples:
+  deniable rrba client plan.json me.csv --state /safe/me --name ann < questions > answers
+  deniable rrba aggregator plan.json names.txt --reports reports.jsonl > questions < answers
+  deniable rrba server plan.json reports.jsonl --out collected
+""",
+}
+"""The description of each command, a blank line, and its examples."""
