@@ -6,7 +6,10 @@ from typing import Any
 import pandas as pd
 
 from deniable.analysis.released import Released
-from deniable.analysis.results import as_result, release_of
+from deniable.analysis.results import PLAN, as_result, release_of
+from deniable.plans import read_plan
+from deniable.release import PRIVATE
+from deniable.responses import protected_file
 from deniable.sampling import generator_for
 from deniable.schema import RecordsFile
 
@@ -38,7 +41,11 @@ def compare_test_release(public: Path | str, source: Any, seed: int) -> pd.DataF
             "two_step": as_result(public, released.two_step),
             "independence": as_result(public, released.independence_of_pairs),
         }
+    responses = released.responses
+    if plan.unverifiable:  # redraws need the matrices that the owner keeps back
+        plan = read_plan(Path(public).parent / PRIVATE / PLAN)
+        responses = plan.responses(protected_file(Path(public), plan.protected_name))
     original = plan.original_records(records.portions())
     generator = generator_for(seed, {"release": release_of(public)["name"], "check": "redraws"})
-    compared = (released.responses, original, estimates, generator)
+    compared = (responses, original, estimates, generator)
     return as_result(public, plan.compare_with_original, *compared)

@@ -2,8 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
-from deniable.schema import RecordBatch
+from deniable.schema import RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
@@ -29,6 +30,12 @@ INVARIANT_RISK = (
     "of a block in a stratum are the stationary distribution of its matrix, so they are published "
     "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
     "no finite epsilon holds for the matrices"
+)
+KEPT_BACK_RISK = (
+    "the matrices were computed from the original frequencies, and the data owner keeps them back; "
+    "the original frequencies of a block in a stratum are still published within randomization "
+    "error, as those of the randomized values; no finite epsilon holds for the choice of the "
+    "matrices, so keep the plan with the matrices confidential"
 )
 OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol")
 
@@ -48,6 +55,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     weight : str, optional
         The released column of weights for which invariant channels keep the weighted frequencies
         ([pram], (2.7)); by default records count as one each.
+    keep_back : tuple of float, optional
+        If invariant matrices are kept back, the published bound on the epsilon of each cluster,
+        which follows from the settings alone.
 
     Raises
     ------
@@ -59,6 +69,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     protocol: OfProtocol
     why: tuple[str, ...]
     weight: str | None = field(default=None, kw_only=True)
+    keep_back: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         if self.protocol.domain != self.schema.domain():
@@ -70,6 +81,17 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 f"matrices are invariant for the weights {shown(self.weight)}, which estimates "
                 "need: release this column of weights (accept weights_released)"
             )
+        if self.keep_back:
+            found = [each.channels for each in self.protocols.values()]
+            above = any(
+                channel.epsilon > bound
+                for own in found
+                for channel, bound in zip(own, self.keep_back, strict=True)
+            )
+            if above or not self.invariant:
+                raise DeniableError(
+                    "matrices that are kept back are invariant, and no epsilon is above its bound"
+                )
         self.refuse_above_target()
         self._refuse_unmet()
         super().__post_init__()
@@ -105,15 +127,63 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     def risks(self) -> dict[str, str]:
-        risk = INVARIANT_RISK
+        risk = KEPT_BACK_RISK if self.keep_back else INVARIANT_RISK
         if self.weight is not None:
             risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
         return super().risks | ({"chosen_by_data": risk} if self.invariant else {})
 
     def _kept(self) -> dict[str, Any]:
         """Return the fields of the document on invariance."""
-        own = {} if self.weight is None else {"weight": self.weight}
+        own: dict[str, Any] = {} if self.weight is None else {"weight": self.weight}
+        if self.keep_back:
+            own["keep_back"] = [epsilon_to_json(each) for each in self.keep_back]
         return {"invariant": self.invariant, **own}
+
+    @property
+    def published(self) -> Plan:
+        if not self.keep_back:
+            return self
+        from deniable.plans.kept_back import KeptBackPlan  # noqa: PLC0415 - few plans have one
+
+        names = {each.name for each in fields(Plan)}
+        own = {name: getattr(self, name) for name in names}
+        kept = (self.blocks, self.keep_back, self.why, self.weight)
+        return KeptBackPlan(**own, blocks=kept[0], bounds=kept[1], why=kept[2], weight=kept[3])
+
+    def owner_tables(self, batches: Iterable[RecordBatch]) -> Mapping[str, pd.DataFrame]:
+        """Return the table ``variance`` if matrices are kept back; `batches` as in `Plan`.
+
+        It has the original proportion of each cell of a block, and the standard error of the
+        published one given the records and the matrices ([pram], (2.4), with weights (2.7)).
+        """
+        if not self.keep_back:
+            return {}
+        domain, weight = self.schema.domain(), self.weight
+        strata = [name for name in domain.names if name not in sum(self.blocks, ())]
+        parts = [domain.project([*strata, *block]) for block in self.blocks]
+        sums = [np.zeros((2, part.size)) for part in parts]
+        for batch, _ in answering_batches(batches, self.part):
+            own = np.ones(len(batch))
+            if weight is not None:
+                own = weights_of(batch.passed[weight], self.schema[weight].decimal)
+            for found, part in zip(sums, parts, strict=True):
+                cells = part.ravel([batch.codes[name] for name in part.names])
+                found += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
+        known = list(product(*(domain[name].categories for name in strata)))
+        tables = []
+        for block, found in zip(self.blocks, sums, strict=True):
+            for stratum, protocol in self.protocols.items():
+                once, twice = found.reshape(2, len(known), -1)[:, known.index(stratum)]
+                P = protocol.channel_of(block).matrix()
+                cells = {
+                    "stratum": " x ".join(stratum),
+                    "block": " x ".join(block),
+                    "value": domain.project(block).cell_labels(),
+                    "original": once / once.sum(),
+                    "standard_error": np.sqrt(twice @ (P * (1 - P))) / once.sum(),
+                }
+                tables.append(pd.DataFrame(cells))
+        return {"variance": pd.concat(tables, ignore_index=True)}
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()
@@ -210,3 +280,9 @@ def clusters_from_json(
     clusters = tuple(tuple(each["attributes"]) for each in values)
     channels = tuple(channel_from_json(each["channel"]) for each in values)
     return Protocol(domain, clusters, channels), tuple(str(each["why"]) for each in values)
+
+
+def kept_from_json(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weight and bounds of invariant matrices from the `own` fields of a document."""
+    bounds = tuple(float(each) for each in own.get("keep_back", ()))
+    return {"weight": own.get("weight"), "keep_back": bounds}

@@ -233,6 +233,23 @@ class Plan(ABC):
         return 0
 
     @property
+    def published(self) -> "Plan":
+        """The plan that is published: this one, or one without the matrices that are kept back."""
+        return self
+
+    @property
+    def unverifiable(self) -> tuple[str, ...]:
+        """Claims that cannot be verified from the plan alone, by the names in `audit`."""
+        return ()
+
+    def owner_tables(self, batches: Iterable[RecordBatch]) -> Mapping[str, "pd.DataFrame"]:
+        """Return further tables for the data owner alone, by file name without the ending .csv.
+
+        The `batches` of original records have the order of the file.
+        """
+        return {}
+
+    @property
     def record_protocol(self) -> "Protocol | None":
         """The protocol that randomizes all records in the same way; None if there is none."""
         return None

@@ -349,7 +349,7 @@ def _refuse_another_plan(release: Release) -> None:
             f"{public / PLAN_FILE}: another entry of the ledger than in {folder / PRIVATE}; "
             "restore both folders from a copy"
         )
-    if canonical(published) != canonical(release.document):
+    if canonical(published) != canonical(release.published):
         raise DeniableError(
             f"{public}: release {release.name!r} was published by another plan; give this one a "
             "new name"
