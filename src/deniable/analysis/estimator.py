@@ -244,9 +244,9 @@ def _by_bound(
             f"the matrices, which are kept back, are invariant for the weights {table.weight!r}, "
             f"not {counted.weight!r}; estimate by the weights {table.weight!r}"
         )
-    how = {"target": options.target, "confidence": options.confidence}
     own = counted.tally if counted.weighted is None else counted.weighted
-    values, errors, low, high = bounded_proportions(own, functionals, **how)
+    how = options.target, options.confidence
+    values, errors, low, high = bounded_proportions(own, functionals, *how)
     columns = columns_of([values, errors, low, high, values], counted.records, options)
     return columns | {"reported": values, "consistent_by": REPORTED}
 

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -81,17 +80,17 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 f"matrices are invariant for the weights {shown(self.weight)}, which estimates "
                 "need: release this column of weights (accept weights_released)"
             )
-        if self.keep_back:
-            found = [each.channels for each in self.protocols.values()]
-            above = any(
-                channel.epsilon > bound
-                for own in found
-                for channel, bound in zip(own, self.keep_back, strict=True)
+        above = [
+            bound
+            for each in self.protocols.values()
+            if self.keep_back
+            for channel, bound in zip(each.channels, self.keep_back, strict=True)
+            if channel.epsilon > bound
+        ]
+        if above or (self.keep_back and not self.invariant):
+            raise DeniableError(
+                "matrices that are kept back are invariant, and no epsilon is above its bound"
             )
-            if above or not self.invariant:
-                raise DeniableError(
-                    "matrices that are kept back are invariant, and no epsilon is above its bound"
-                )
         self.refuse_above_target()
         self._refuse_unmet()
         super().__post_init__()
@@ -145,10 +144,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             return self
         from deniable.plans.kept_back import KeptBackPlan  # noqa: PLC0415 - few plans have one
 
-        names = {each.name for each in fields(Plan)}
-        own = {name: getattr(self, name) for name in names}
-        kept = (self.blocks, self.keep_back, self.why, self.weight)
-        return KeptBackPlan(**own, blocks=kept[0], bounds=kept[1], why=kept[2], weight=kept[3])
+        own = {each.name: getattr(self, each.name) for each in fields(Plan)}
+        own |= {"blocks": self.blocks, "bounds": self.keep_back, "why": self.why}
+        return KeptBackPlan(weight=self.weight, **own)
 
     def owner_tables(self, batches: Iterable[RecordBatch]) -> Mapping[str, pd.DataFrame]:
         """Return the table ``variance`` if matrices are kept back; `batches` as in `Plan`.
@@ -158,31 +156,31 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """
         if not self.keep_back:
             return {}
-        domain, weight = self.schema.domain(), self.weight
-        strata = [name for name in domain.names if name not in sum(self.blocks, ())]
-        parts = [domain.project([*strata, *block]) for block in self.blocks]
+        from deniable.plans.strata import strata_of  # noqa: PLC0415 - imports this module
+
+        strata, weight = getattr(self.protocol, "strata", ()), self.weight
+        parts = [self.schema.domain().project([*strata, *block]) for block in self.blocks]
         sums = [np.zeros((2, part.size)) for part in parts]
         for batch, _ in answering_batches(batches, self.part):
             own = np.ones(len(batch))
             if weight is not None:
                 own = weights_of(batch.passed[weight], self.schema[weight].decimal)
-            for found, part in zip(sums, parts, strict=True):
+            for each, part in zip(sums, parts, strict=True):
                 cells = part.ravel([batch.codes[name] for name in part.names])
-                found += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
-        known = list(product(*(domain[name].categories for name in strata)))
-        tables = []
-        for block, found in zip(self.blocks, sums, strict=True):
+                each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
+        known, tables = strata_of(self.schema.domain(), strata), []
+        for block, each in zip(self.blocks, sums, strict=True):
             for stratum, protocol in self.protocols.items():
-                once, twice = found.reshape(2, len(known), -1)[:, known.index(stratum)]
+                once, twice = each.reshape(2, len(known), -1)[:, known.index(stratum)]
                 P = protocol.channel_of(block).matrix()
-                cells = {
+                columns = {
                     "stratum": " x ".join(stratum),
                     "block": " x ".join(block),
-                    "value": domain.project(block).cell_labels(),
+                    "value": protocol.domain.project(block).cell_labels(),
                     "original": once / once.sum(),
                     "standard_error": np.sqrt(twice @ (P * (1 - P))) / once.sum(),
                 }
-                tables.append(pd.DataFrame(cells))
+                tables.append(pd.DataFrame(columns))
         return {"variance": pd.concat(tables, ignore_index=True)}
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:

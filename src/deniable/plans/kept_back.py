@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 import pyarrow as pa
 
+from deniable.channels import rounded_up
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.categorical import KEPT_BACK_RISK
@@ -95,14 +96,6 @@ class KeptBackPlan(Plan):
     def unverifiable(self) -> tuple[str, ...]:
         return tuple(" x ".join(block) for block in self.blocks)
 
-    def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        pairs = zip(self.blocks, self.bounds, strict=True)
-        found = {name: bound for block, bound in pairs for name in block}
-        return {name: found.get(name, math.inf) for name in self.schema.domain().names}
-
-    def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
-        return tuple(zip(self.unverifiable, self.bounds, self.why, strict=True))
-
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
@@ -111,10 +104,10 @@ class KeptBackPlan(Plan):
         )
 
     def responses(self, source: Any) -> "Responses":
-        domain, layout = self.schema.domain(), category_columns(self.schema)
-        table_of = partial(kept_back_table, domain, self.strata, self.blocks, weight=self.weight)
-        formatted = ProtectedFormat(self.schema, layout, self.passed)
-        return ProtectedRecords(source, formatted, table_of, self.blocks)
+        known = self.schema.domain(), self.strata, self.blocks
+        table_of = partial(kept_back_table, *known, weight=self.weight)
+        layout = ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
+        return ProtectedRecords(source, layout, table_of, self.blocks)
 
     def audit(self) -> pd.DataFrame:
         rows = [
@@ -152,11 +145,6 @@ def target_of(protocol: "Protocol | StratifiedProtocol", bounds: Sequence[float]
     return sum_of_bounds(bounds) if bounds else protocol.epsilon
 
 
-def sum_of_bounds(bounds: Iterable[float]) -> float:
+def sum_of_bounds(bounds: Sequence[float]) -> float:
     """Return the sum of `bounds` on epsilons, rounded up."""
-    own = list(bounds)
-    if math.inf in own:
-        return math.inf
-    exact = sum(map(Fraction, own), Fraction())
-    total = float(exact)
-    return total if total >= exact else math.nextafter(total, math.inf)
+    return math.inf if math.inf in bounds else rounded_up(sum(map(Fraction, bounds), Fraction()))

@@ -139,9 +139,10 @@ class ColumnsSettings(ChannelOptions):
         from deniable.plans.kept_back import target_of  # noqa: PLC0415
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
 
+        bounds: tuple[float, ...] = ()
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
             protocol, why = self._randomized_response(given, clusters)
-            invariant, weight, bounds = False, None, ()
+            invariant, weight = False, None
         else:
             protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
             why, invariant = self.matrix.why, self.matrix.is_invariant

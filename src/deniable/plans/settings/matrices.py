@@ -50,7 +50,6 @@ class _Matrix(Strict):
         own |= {"epsilon": getattr(self, "budget", None)}
         return pram_matrix(proportions, categories=block.cell_labels(), **own)
 
-
     def bounds(self, blocks: Sequence[Domain]) -> tuple[float, ...]:
         """Return the bound of each of `blocks` if the matrices are kept back, else ()."""
         return ()
