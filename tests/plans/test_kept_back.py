@@ -64,7 +64,7 @@ def tiny_files() -> list[pd.DataFrame]:
     return [pd.DataFrame(each, columns=["sex", "town"]) for each in sorted(chosen)]
 
 
-@pytest.mark.parametrize(("way", "matrix"), zip(WAYS, MATRICES, strict=False), ids=str)
+@pytest.mark.parametrize(("way", "matrix"), [*zip(WAYS, MATRICES, strict=False)], ids=str)
 def test_all_files_of_four_records_have_the_same_public_plan(
     matrix: Any, way: Any, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch, answering_batches
+from deniable.plans.risks import KEPT_BACK_RISK
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat
@@ -29,12 +31,6 @@ INVARIANT_RISK = (
     "of a block in a stratum are the stationary distribution of its matrix, so they are published "
     "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
     "no finite epsilon holds for the matrices"
-)
-KEPT_BACK_RISK = (
-    "the matrices were computed from the original frequencies, and the data owner keeps them back; "
-    "the original frequencies of a block in a stratum are still published within randomization "
-    "error, as those of the randomized values; no finite epsilon holds for the choice of the "
-    "matrices, so keep the plan with the matrices confidential"
 )
 OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol")
 
@@ -156,10 +152,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """
         if not self.keep_back:
             return {}
-        from deniable.plans.strata import strata_of  # noqa: PLC0415 - imports this module
-
-        strata, weight = getattr(self.protocol, "strata", ()), self.weight
-        parts = [self.schema.domain().project([*strata, *block]) for block in self.blocks]
+        domain, weight = self.schema.domain(), self.weight
+        strata: tuple[str, ...] = getattr(self.protocol, "strata", ())
+        parts = [domain.project(strata + names) for names in self.blocks]
         sums = [np.zeros((2, part.size)) for part in parts]
         for batch, _ in answering_batches(batches, self.part):
             own = np.ones(len(batch))
@@ -168,7 +163,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             for each, part in zip(sums, parts, strict=True):
                 cells = part.ravel([batch.codes[name] for name in part.names])
                 each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
-        known, tables = strata_of(self.schema.domain(), strata), []
+        tables, known = [], list(product(*(domain[name].categories for name in strata)))
         for block, each in zip(self.blocks, sums, strict=True):
             for stratum, protocol in self.protocols.items():
                 once, twice = each.reshape(2, len(known), -1)[:, known.index(stratum)]

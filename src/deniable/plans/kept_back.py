@@ -13,11 +13,10 @@ import pyarrow as pa
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
-from deniable.plans.categorical import KEPT_BACK_RISK
 from deniable.plans.document import epsilon_to_json
-from deniable.plans.interface import Guarantee, Plan, Watch
+from deniable.plans.interface import UNIT, Guarantee, Plan, Watch
 from deniable.plans.kinds import KEPT_BACK
-from deniable.plans.strata import shown_by_strata, unit_within
+from deniable.plans.risks import KEPT_BACK_RISK, shown_by_strata, unit_within
 from deniable.responses import (
     ProtectedFormat,
     ProtectedRecords,
@@ -73,7 +72,7 @@ class KeptBackPlan(Plan):
 
     @property
     def unit(self) -> str:
-        return unit_within(self.strata)
+        return unit_within(UNIT, self.strata)
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:

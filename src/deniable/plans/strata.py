@@ -18,6 +18,7 @@ from deniable.plans.categorical import (
     kept_from_json,
 )
 from deniable.plans.interface import UNIT
+from deniable.plans.risks import shown_by_strata, unit_within
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
@@ -128,7 +129,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     @property
     def unit(self) -> str:
-        return unit_within(self.protocol.strata)
+        return unit_within(UNIT, self.protocol.strata)
 
     @property
     def protocols(self) -> Mapping[Stratum, Protocol]:
@@ -179,17 +180,6 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         why = next((reasons for _, reasons in rebuilt.values()), ())
         return cls(protocol=protocol, why=why, **kept_from_json(own), **fields)
-
-
-def unit_within(strata: Sequence[str]) -> str:
-    """Return the unit of privacy of a record within `strata`."""
-    return f"{UNIT} who stays in a stratum of {' and '.join(strata)}" if strata else UNIT
-
-
-def shown_by_strata(strata: Sequence[str]) -> tuple[str, ...]:
-    """Return the disclosures of the stratum columns, `strata`, as sentences."""
-    shown = "is released unchanged: another value shows for certain"
-    return tuple(f"{name} {shown}" for name in strata)
 
 
 def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:
