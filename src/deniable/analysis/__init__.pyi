@@ -1,4 +1,7 @@
-from .originals import compare_test_release as compare_test_release
+from .originals import (
+    compare_test_release as compare_test_release,
+    with_matrices as with_matrices,
+)
 from .queries import parsed_query as parsed_query
 from .readable import (
     as_text as as_text,

@@ -10,9 +10,10 @@ from deniable.analysis.answers import MIN_RECORDS, EstimateOptions, columns_of, 
 from deniable.analysis.scores import scored
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.errors import DataError
+from deniable.errors import DataError, DeniableError
 from deniable.estimation import (
     Distribution,
+    bounded_proportions,
     consistent,
     likelihood_is_fast,
     own_proportions,
@@ -22,6 +23,8 @@ from deniable.estimation import (
 from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
+REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram]"
+"""The method of estimates if matrices are kept back."""
 ColumnValues = dict[str, Any]
 """The columns of a table of estimates, by name."""
 
@@ -95,6 +98,9 @@ class Estimator:
         if not table.countable:
             return scored(table, self.source, self.weight, options)
         counted = self.counted(table)
+        if table.kept_back:
+            sums = table.functionals if functionals is None else functionals
+            return _by_bound(table, counted, sums, options)
         if functionals is None:
             limits, found = _limits_of_cells(table, counted, options), self.consistent(table)
         else:
@@ -108,8 +114,8 @@ class Estimator:
 
         Through a singular invariant matrix these are the proportions of the randomized values.
         """
-        if not table.countable:
-            columns = scored(table, self.source, self.weight, options)
+        if not table.countable or table.kept_back:
+            columns = self.columns(table, options)
             return columns["estimate"], columns["standard_error"]
         counted = self.counted(table)
         estimate, errors, *_ = _limits_of_cells(table, counted, options)
@@ -140,6 +146,8 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
 
     Each stratum has its own likelihood, so distributions are mixed by the strata's proportions.
     """
+    if table.kept_back:
+        return Distribution(counted.proportions, REPORTED, np.nan)
     if not table.strata:
         return consistent(table.channel, counted.counts)
     shares, found, ways, gap = counted.proportions, np.zeros(table.cells.size), [], 0.0
@@ -173,6 +181,8 @@ def _columns_within(
     table: Table, stratum: TableStratum, counted: Counted, options: EstimateOptions
 ) -> ColumnValues:
     functionals = table.functionals[:, stratum.at]
+    if table.kept_back:
+        return _by_bound(table, counted, functionals, options)
     few = options.target == "population" and counted.counts.sum() < MIN_RECORDS
     own = replace(options, target="file") if few else options
     limits = _limits(stratum.channel, counted, functionals, own)
@@ -219,6 +229,26 @@ def _limits(
         return [np.full(channel.size if functionals is None else len(functionals), np.nan)] * 4
     found = intervals_of(channel, counted, functionals, options)
     return [found.estimate, found.standard_error, found.low, found.high]
+
+
+def _by_bound(
+    table: Table, counted: Counted, functionals: Floats, options: EstimateOptions
+) -> ColumnValues:
+    """Return the columns of proportions of randomized values, if matrices are kept back.
+
+    See `deniable.estimation.bounded_proportions`. Raises `DeniableError` for other weights than
+    the plan's: the matrices are not invariant for those proportions.
+    """
+    if counted.weight != table.weight:
+        raise DeniableError(
+            f"the matrices, which are kept back, are invariant for the weights {table.weight!r}, "
+            f"not {counted.weight!r}; estimate by the weights {table.weight!r}"
+        )
+    own = counted.tally if counted.weighted is None else counted.weighted
+    how = options.target, options.confidence
+    values, errors, low, high = bounded_proportions(own, functionals, *how)
+    columns = columns_of([values, errors, low, high, values], counted.records, options)
+    return columns | {"reported": values, "consistent_by": REPORTED}
 
 
 def _own_proportions(

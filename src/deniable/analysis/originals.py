@@ -6,7 +6,10 @@ from typing import Any
 import pandas as pd
 
 from deniable.analysis.released import Released
-from deniable.analysis.results import as_result, release_of
+from deniable.analysis.results import PLAN, as_result, release_of
+from deniable.plans import Plan, read_plan
+from deniable.release import PRIVATE
+from deniable.responses import Responses, protected_file
 from deniable.sampling import generator_for
 from deniable.schema import RecordsFile
 
@@ -38,7 +41,19 @@ def compare_test_release(public: Path | str, source: Any, seed: int) -> pd.DataF
             "two_step": as_result(public, released.two_step),
             "independence": as_result(public, released.independence_of_pairs),
         }
+    plan, responses = with_matrices(public, released)
     original = plan.original_records(records.portions())
     generator = generator_for(seed, {"release": release_of(public)["name"], "check": "redraws"})
-    compared = (released.responses, original, estimates, generator)
+    compared = (responses, original, estimates, generator)
     return as_result(public, plan.compare_with_original, *compared)
+
+
+def with_matrices(public: Path | str, released: Released) -> tuple[Plan, Responses]:
+    """Return plan and responses of a test release in the folder `public`, for redraws.
+
+    If matrices are kept back from the `released` plan, they are in the private folder next to it.
+    """
+    if not released.plan.unverifiable:
+        return released.plan, released.responses
+    plan = read_plan(Path(public).parent / PRIVATE / PLAN)
+    return plan, plan.responses(protected_file(Path(public), plan.protected_name))

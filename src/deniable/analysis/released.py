@@ -221,7 +221,7 @@ class Released(ItemSetEstimates):
         for table, columns in known.answers(chosen.tables, wanted, by_stratum=by_stratum):
             key = table.label, columns.get("stratum", "")
             if key not in pulled:
-                there = table.countable and len(table.domain) == 2
+                there = table.countable and not table.kept_back and len(table.domain) == 2
                 pulled[key] = shrunk(table, known, wanted[0].inverse, key[1]) if there else np.nan
             about = {
                 "columns": table.label,

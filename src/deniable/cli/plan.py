@@ -260,12 +260,20 @@ def _text(plan: Plan) -> list[str]:
 def _verify(options: argparse.Namespace) -> None:
     table = verify_plan(options.verify)
     names = ("unit", "of", "claimed_epsilon", "exact_epsilon", "holds", "shown_by")
+    plan = read_plan(options.verify)
+    unknown = table["of"].isin(plan.unverifiable)
+    holds = table["holds"].map(HOLDS).mask(unknown, "unknown")
     rows = [
-        (*row[:2], repr(float(row[2])), repr(float(row[3])), HOLDS[bool(row[4])], row[5])
-        for row in table[list(names)].itertuples(index=False)
+        (*row[:2], repr(float(row[2])), repr(float(row[3])), row[4], row[5])
+        for row in table.assign(holds=holds)[list(names)].itertuples(index=False)
     ]
     print("\n".join(aligned(("unit", "of", "claimed", "exact", "holds", "shown by"), rows)))
-    refuted = table["of"].isin(read_plan(options.verify).refuted)
+    refuted = table["of"].isin(plan.refuted)
+    if unknown.any() and (table["holds"] | unknown).all():
+        raise DeniableError(
+            f"{options.verify}: the bounds of {', '.join(plan.unverifiable)} cannot be verified, "
+            "because the data owner keeps the matrices back; the owner verifies private/plan.json"
+        )
     if not (table["holds"] | refuted).all():
         wrong = ", ".join(table.loc[~table["holds"] & ~refuted, "of"])
         raise DeniableError(f"{options.verify}: does not hold for {wrong}; make the plan again")

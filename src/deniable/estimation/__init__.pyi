@@ -32,6 +32,7 @@ from .intervals import (
 )
 from .invariant import (
     OwnProportions as OwnProportions,
+    bounded_proportions as bounded_proportions,
     own_proportions as own_proportions,
     weighted_own_proportions as weighted_own_proportions,
 )

@@ -18,7 +18,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target, roots_of_variances
 from deniable.errors import ChannelError
-from deniable.estimation.survey_weights import WeightedCounts
+from deniable.estimation.survey_weights import WeightedCounts, student
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,46 @@ class OwnProportions:
         spread = p * (1 - p) if self.spread is None else self.spread
         variance = n / (n - 1) * self.variance + spread / (n - 1)
         return roots_of_variances(variance, 0.0)
+
+
+def bounded_proportions(
+    counts: Counts | WeightedCounts, functionals: Floats, target: Target, confidence: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return proportions through unknown invariant matrices: values, errors, and both limits.
+
+    Any invariant matrix has a variance of at most c pi (1 - pi) / n, with c = 2 - 1 / n for the
+    population ([pram], (2.6)) and c = 1 for the file. The limits are the pi from which the values
+    differ by at most z such standard errors (Wilson), so they cover at least nearly at their level.
+    Errors are bounds too: n p (1 - p) / (n - 1) is at least unbiased for pi (1 - pi) given the
+    file. By weights the variance is at most q (1 - q) sum w_i^2 / (sum w_i)^2 for the file, with q
+    the proportion by squared weights, and there are no errors for the population.
+
+    Parameters
+    ----------
+    counts : array of int, shape (categories,), or WeightedCounts of one sample
+        Randomized values.
+    functionals : zeros and ones, shape (proportions, categories)
+        A row marks the categories to be added.
+    target : "file" or "population"
+    confidence : float, in (0, 1)
+    """
+    z = float(student(np.array(np.inf), confidence))
+    if isinstance(counts, WeightedCounts):
+        sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
+        values, q = functionals @ sums / sums.sum(), functionals @ squares / squares.sum()
+        errors = np.sqrt(np.maximum(q * (1 - q), 0.0) * squares.sum()) / sums.sum()
+        errors = errors if target == "file" else np.full(len(values), np.nan)
+        return values, errors, values - z * errors, values + z * errors
+    n = int(counts.sum())
+    if n < 2 and target == "population":
+        raise ChannelError("one record says nothing of how records of the population differ")
+    values, c = functionals @ counts / n, 1.0 if target == "file" else 2 - 1 / n
+    unbiased = (n / (n - 1)) ** (1 if target == "file" else 2) if n > 1 else np.nan
+    errors = np.sqrt(np.maximum(values * (1 - values), 0.0) * unbiased * c / n)
+    a = z**2 * c / n
+    center = (values + a / 2) / (1 + a)
+    reach = np.sqrt(np.maximum(a * values * (1 - values) + a**2 / 4, 0.0)) / (1 + a)
+    return values, errors, np.maximum(center - reach, 0.0), np.minimum(center + reach, 1.0)
 
 
 def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> OwnProportions:

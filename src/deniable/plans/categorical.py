@@ -2,8 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -15,11 +16,12 @@ from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch, answering_batches
+from deniable.plans.risks import KEPT_BACK_RISK
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata
 from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
-from deniable.schema import RecordBatch
+from deniable.schema import RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
@@ -48,6 +50,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     weight : str, optional
         The released column of weights for which invariant channels keep the weighted frequencies
         ([pram], (2.7)); by default records count as one each.
+    keep_back : tuple of float, optional
+        If invariant matrices are kept back, the published bound on the epsilon of each cluster,
+        which follows from the settings alone.
 
     Raises
     ------
@@ -59,6 +64,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     protocol: OfProtocol
     why: tuple[str, ...]
     weight: str | None = field(default=None, kw_only=True)
+    keep_back: tuple[float, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         if self.protocol.domain != self.schema.domain():
@@ -69,6 +75,17 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             raise DeniableError(
                 f"matrices are invariant for the weights {shown(self.weight)}, which estimates "
                 "need: release this column of weights (accept weights_released)"
+            )
+        above = [
+            bound
+            for each in self.protocols.values()
+            if self.keep_back
+            for channel, bound in zip(each.channels, self.keep_back, strict=True)
+            if channel.epsilon > bound
+        ]
+        if above or (self.keep_back and not self.invariant):
+            raise DeniableError(
+                "matrices that are kept back are invariant, and no epsilon is above its bound"
             )
         self.refuse_above_target()
         self._refuse_unmet()
@@ -105,15 +122,61 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     def risks(self) -> dict[str, str]:
-        risk = INVARIANT_RISK
+        risk = KEPT_BACK_RISK if self.keep_back else INVARIANT_RISK
         if self.weight is not None:
             risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
         return super().risks | ({"chosen_by_data": risk} if self.invariant else {})
 
     def _kept(self) -> dict[str, Any]:
         """Return the fields of the document on invariance."""
-        own = {} if self.weight is None else {"weight": self.weight}
+        own: dict[str, Any] = {} if self.weight is None else {"weight": self.weight}
+        if self.keep_back:
+            own["keep_back"] = [epsilon_to_json(each) for each in self.keep_back]
         return {"invariant": self.invariant, **own}
+
+    @property
+    def published(self) -> Plan:
+        if not self.keep_back:
+            return self
+        from deniable.plans.kept_back import KeptBackPlan  # noqa: PLC0415 - few plans have one
+
+        own = {each.name: getattr(self, each.name) for each in fields(Plan)}
+        own |= {"blocks": self.blocks, "bounds": self.keep_back, "why": self.why}
+        return KeptBackPlan(weight=self.weight, **own)
+
+    def owner_tables(self, batches: Iterable[RecordBatch]) -> Mapping[str, pd.DataFrame]:
+        """Return the table ``variance`` if matrices are kept back; `batches` as in `Plan`.
+
+        It has the original proportion of each cell of a block, and the standard error of the
+        published one given the records and the matrices ([pram], (2.4), with weights (2.7)).
+        """
+        if not self.keep_back:
+            return {}
+        domain, weight = self.schema.domain(), self.weight
+        strata: tuple[str, ...] = getattr(self.protocol, "strata", ())
+        parts = [domain.project(strata + names) for names in self.blocks]
+        sums = [np.zeros((2, part.size)) for part in parts]
+        for batch, _ in answering_batches(batches, self.part):
+            own = np.ones(len(batch))
+            if weight is not None:
+                own = weights_of(batch.passed[weight], self.schema[weight].decimal)
+            for each, part in zip(sums, parts, strict=True):
+                cells = part.ravel([batch.codes[name] for name in part.names])
+                each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
+        tables, known = [], list(product(*(domain[name].categories for name in strata)))
+        for block, each in zip(self.blocks, sums, strict=True):
+            for stratum, protocol in self.protocols.items():
+                once, twice = each.reshape(2, len(known), -1)[:, known.index(stratum)]
+                P = protocol.channel_of(block).matrix()
+                columns = {
+                    "stratum": " x ".join(stratum),
+                    "block": " x ".join(block),
+                    "value": protocol.domain.project(block).cell_labels(),
+                    "original": once / once.sum(),
+                    "standard_error": np.sqrt(twice @ (P * (1 - P))) / once.sum(),
+                }
+                tables.append(pd.DataFrame(columns))
+        return {"variance": pd.concat(tables, ignore_index=True)}
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()
@@ -210,3 +273,9 @@ def clusters_from_json(
     clusters = tuple(tuple(each["attributes"]) for each in values)
     channels = tuple(channel_from_json(each["channel"]) for each in values)
     return Protocol(domain, clusters, channels), tuple(str(each["why"]) for each in values)
+
+
+def kept_from_json(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weight and bounds of invariant matrices from the `own` fields of a document."""
+    bounds = tuple(float(each) for each in own.get("keep_back", ()))
+    return {"weight": own.get("weight"), "keep_back": bounds}

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deniable.plans.categorical import CategoricalPlan, clusters_from_json, clusters_to_json
+from deniable.plans.categorical import (
+    CategoricalPlan,
+    clusters_from_json,
+    clusters_to_json,
+    kept_from_json,
+)
 from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 from deniable.responses import ProtectedFormat, response_columns
@@ -75,5 +80,5 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "ColumnsPlan":
         protocol, why = clusters_from_json(own["clusters"], fields["schema"].domain())
-        kept = {"invariant": own["invariant"], "weight": own.get("weight")}
+        kept = {"invariant": own["invariant"], **kept_from_json(own)}
         return cls(protocol=protocol, why=why, **kept, **fields)

@@ -233,8 +233,22 @@ class Plan(ABC):
         return 0
 
     @property
+    def published(self) -> "Plan":
+        """The plan that is published: this one, or one without matrices that are kept back."""
+        return self
+
+    @property
+    def unverifiable(self) -> tuple[str, ...]:
+        """Claims that cannot be verified from the plan alone, by the names in `audit`."""
+        return ()
+
+    def owner_tables(self, batches: Iterable[RecordBatch]) -> Mapping[str, "pd.DataFrame"]:
+        """Return further tables of the original `batches` for the data owner, by file name."""
+        return {}
+
+    @property
     def record_protocol(self) -> "Protocol | None":
-        """The protocol that randomizes all records in the same way; None if there is none."""
+        """The protocol that randomizes all records in the same way, if there is one."""
         return None
 
     @abstractmethod
@@ -269,9 +283,8 @@ class Plan(ABC):
         """A sentence on the rows of the protected file."""
         if self.order == "as_in_file":
             return "The rows have the order of the original file."
-        return (
-            "The rows have a random order, which does not reveal their place in the original file."
-        )
+        hidden = "which does not reveal their place in the original file."
+        return f"The rows have a random order, {hidden}"
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         """Return the exact epsilon of a change of one column alone, by column."""
@@ -358,6 +371,8 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
     Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
     order of the records, so the respondent of each row is known. `deniable.protect` makes a
     release. A `BoundsWarning` counts the values of a column that lie outside its bounds.
+    Raises `DataError` if the records contradict the schema, and `DeniableError` if `plan` is not a
+    plan or `source`, such as a seed, is not a source of random numbers.
 
     Parameters
     ----------
@@ -373,13 +388,6 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
     DataFrame
         The columns of the protected file; for collected tables the counts of the answers.
         `deniable.Released` estimates from it, with the plan.
-
-    Raises
-    ------
-    DataError
-        If the records contradict the schema.
-    DeniableError
-        If `plan` is not a plan, or `source` is not a source of random numbers, such as a seed.
     """
     chance = SystemRandomSource() if source is None else source
     if not isinstance(chance, KeyedDraws):

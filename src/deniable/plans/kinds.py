@@ -49,11 +49,14 @@ KINDS: Mapping[str, PlanKind] = {
     ),
 }
 """All kinds of plans, by name."""
+KEPT_BACK = "kept_back"
+"""The kind of a published plan without its matrices, which has no settings."""
 
 
 def plan_class(kind: Any) -> "type[Plan]":
     """Return the class of the plans of a `kind`; raise `DeniableError` if there is none."""
-    found: type[Plan] = _resolved(_known(kind).plan)
+    without = "deniable.plans.kept_back:KeptBackPlan"
+    found: type[Plan] = _resolved(without if kind == KEPT_BACK else _known(kind).plan)
     return found
 
 

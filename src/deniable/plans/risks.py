@@ -43,6 +43,12 @@ SHOWN_BY_SUM = (
     "clusters were chosen by the exact tables of a secure sum, which all who have the partial sums "
     "can see; no epsilon covers these tables"
 )
+KEPT_BACK_RISK = (
+    "the matrices were computed from the original frequencies, and the data owner keeps them back; "
+    "the original frequencies of a block in a stratum are still published within randomization "
+    "error, as those of the randomized values; no finite epsilon holds for the choice of the "
+    "matrices, so keep the plan with the matrices confidential"
+)
 RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
 """Kinds of columns that are released unchanged if the risk is accepted."""
 
@@ -92,3 +98,14 @@ def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: S
         f"{reasons}{more}. Change the schema or the mechanism, or accept as the data owner: "
         f"--accept {' '.join(missing)}"
     )
+
+
+def shown_by_strata(strata: Sequence[str]) -> tuple[str, ...]:
+    """Return the disclosures of columns that are `strata`, as sentences."""
+    shown = "is released unchanged: another value shows for certain"
+    return tuple(f"{name} {shown}" for name in strata)
+
+
+def unit_within(unit: str, strata: Sequence[str]) -> str:
+    """Return the `unit` of privacy of a record within `strata`."""
+    return f"{unit} who stays in a stratum of {' and '.join(strata)}" if strata else unit

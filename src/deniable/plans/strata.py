@@ -11,8 +11,14 @@ import numpy as np
 
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import group_columns
-from deniable.plans.categorical import CategoricalPlan, clusters_from_json, clusters_to_json
+from deniable.plans.categorical import (
+    CategoricalPlan,
+    clusters_from_json,
+    clusters_to_json,
+    kept_from_json,
+)
 from deniable.plans.interface import UNIT
+from deniable.plans.risks import shown_by_strata, unit_within
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
@@ -123,8 +129,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     @property
     def unit(self) -> str:
-        strata = self.protocol.strata
-        return f"{UNIT} who stays in a stratum of {' and '.join(strata)}" if strata else UNIT
+        return unit_within(UNIT, self.protocol.strata)
 
     @property
     def protocols(self) -> Mapping[Stratum, Protocol]:
@@ -136,11 +141,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        released = (
-            f"{name} is released unchanged: another value shows for certain"
-            for name in self.protocol.strata
-        )
-        return (*super().not_covered, *released)
+        return (*super().not_covered, *shown_by_strata(self.protocol.strata))
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         found = super().epsilon_by_changed_attribute()
@@ -178,7 +179,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocols = {stratum: protocol for stratum, (protocol, _) in rebuilt.items()}
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         why = next((reasons for _, reasons in rebuilt.values()), ())
-        return cls(protocol=protocol, why=why, weight=own.get("weight"), **fields)
+        return cls(protocol=protocol, why=why, **kept_from_json(own), **fields)
 
 
 def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.errors import DeniableError, shown
-from deniable.files import PRIVATE_FILE, write_table
+from deniable.files import PRIVATE_FILE, write_json, write_table
 from deniable.plans import Plan, plan_to_json
 from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
-from deniable.release.keys import TEST, ReleaseKey
+from deniable.release.keys import PLAN_FILE, TEST, ReleaseKey
 from deniable.release.ordering import in_order_of_key
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress
@@ -49,8 +49,13 @@ class Release:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The plan as a JSON document."""
+        """The plan as a JSON document, with matrices that are kept back."""
         return plan_to_json(self.plan)
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """The JSON document of the published plan."""
+        return plan_to_json(self.plan.published)
 
     @property
     def file_name(self) -> str:
@@ -109,6 +114,9 @@ class Release:
         risk.left_out = self.records.file.left_out
         risk.outside = tuple(self.records.file.outside.values())
         owner = {"exact_cells": risk.exact_cells(), "outside_bounds": risk.outside_bounds()}
+        if self.plan.published is not self.plan:
+            write_json(private / PLAN_FILE, self.document, private=True)
+            owner |= self.plan.owner_tables(self.records.batches())
         for name, table in ({"risk": risk.table()} | owner).items():
             if len(table):
                 write_table(private / f"{name}.csv", table)
@@ -125,7 +133,7 @@ class Release:
             "records": respondents,
             "data_source": self.data_source,
         } | ({"ledger": dict(ledger)} if ledger is not None else {})
-        write_documents(self.plan, self.document | {"release": block}, public)
+        write_documents(self.plan.published, self.published | {"release": block}, public)
         refuse_other_files(public)
 
     def _write(

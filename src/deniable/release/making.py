@@ -349,7 +349,10 @@ def _refuse_another_plan(release: Release) -> None:
             f"{public / PLAN_FILE}: another entry of the ledger than in {folder / PRIVATE}; "
             "restore both folders from a copy"
         )
-    if canonical(published) != canonical(release.document):
+    whole = canonical(journal_of(folder).plan)  # matrices may be kept back from the published one
+    if (canonical(published), whole) != tuple(
+        canonical(each) for each in (release.published, release.document)
+    ):
         raise DeniableError(
             f"{public}: release {release.name!r} was published by another plan; give this one a "
             "new name"

@@ -18,7 +18,10 @@ from .masked import (
 from .mixed import MixedResponses as MixedResponses
 from .originals import compare_records as compare_records
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
-from .strata import table_within_strata as table_within_strata
+from .strata import (
+    kept_back_table as kept_back_table,
+    table_within_strata as table_within_strata,
+)
 from .tables import (
     Side as Side,
     Table as Table,

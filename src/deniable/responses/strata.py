@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 from itertools import product
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from deniable.arrays import Flags
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.pram import StratifiedProtocol, label
+from deniable.records import Domain
 from deniable.responses.tables import MAX_ENTRIES, Side, Table, TableStratum, domain_of
 
 
@@ -60,6 +62,59 @@ def table_within_strata(
         tuple(protocol.domain.project(block) for block in blocks),
         protocol.invariant,
         weight=weight,
+    )
+
+
+class _KeptBack:
+    """Stands for an invariant channel that is not published: all uses of it are refused."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise DeniableError(
+            "the data owner keeps the matrices back, and this estimate needs them; only "
+            "proportions of columns that share a matrix, and of strata, are unbiased"
+        )
+
+
+def kept_back_table(
+    domain: Domain,
+    strata: tuple[str, ...],
+    blocks: Sequence[tuple[str, ...]],
+    names: Sequence[str],
+    *,
+    weight: str | None = None,
+) -> Table:
+    """Return the table of some columns, `names`, of a `domain` if matrices are kept back.
+
+    The matrices, of each of `blocks` in each stratum of the columns `strata`, are invariant: by
+    the column `weight`, if given. Raises `DeniableError` if the columns are in several blocks,
+    where their matrices together are not invariant.
+    """
+    own = domain_of(domain, names)
+    parts = [block for block in blocks if set(block) & set(names)]
+    if len(parts) > 1:
+        of = " and ".join(" x ".join(block) for block in parts)
+        raise DeniableError(
+            f"the table of {', '.join(names)} needs the matrices of {of} together, which the data "
+            "owner keeps back; estimate columns that share a matrix"
+        )
+    cells = domain.project([*strata, *(name for block in parts for name in block)])
+    channel = cast(Channel, _KeptBack())
+    known = list(product(*(domain[name].categories for name in strata)))
+    inner = cells.size // len(known)
+    named = [
+        TableStratum(
+            label(key), slice(at * inner, (at + 1) * inner), channel, np.ones(inner, dtype=bool)
+        )
+        for at, key in enumerate(known)
+    ]
+    return Table(
+        own,
+        (Side(cells, cells, channel),),
+        tuple(named),
+        tuple(domain.project(block) for block in parts),
+        invariant=True,
+        weight=weight,
+        kept_back=True,
     )
 
 

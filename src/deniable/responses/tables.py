@@ -98,6 +98,7 @@ class Table:
     blocks: tuple[Domain, ...] = ()  # with strata, the columns of each channel of a stratum
     invariant: bool = False  # whether proportions of randomized values are unbiased themselves
     weight: str | None = None  # the weights of the records by which they are unbiased
+    kept_back: bool = False  # whether its channels, invariant ones, are not published
     whole_cluster: "Table | None" = None
     """The same table from all columns of its only cluster, if `sides` has only some of them."""
 

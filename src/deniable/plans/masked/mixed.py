@@ -60,6 +60,10 @@ class MixedPlan(Plan):
         stated = self.target, self.chosen_from
         if stated != (self._sum("target"), _origin(self.numbers, self.categories)):
             raise DeniableError("target and origin of a mixed plan follow from its two parts")
+        if self.categories.published is not self.categories:
+            raise DeniableError(
+                "a mixed plan publishes the matrices of its categories; leave out keep_back"
+            )
         super().__post_init__()
 
     @classmethod

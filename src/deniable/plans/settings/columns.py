@@ -136,8 +136,10 @@ class ColumnsSettings(ChannelOptions):
         self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
     ) -> "ColumnsPlan":
         from deniable.plans.columns import ColumnsPlan  # noqa: PLC0415
+        from deniable.plans.kept_back import target_of  # noqa: PLC0415
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
 
+        bounds: tuple[float, ...] = ()
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
             protocol, why = self._randomized_response(given, clusters)
             invariant, weight = False, None
@@ -145,17 +147,19 @@ class ColumnsSettings(ChannelOptions):
             protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
             why, invariant = self.matrix.why, self.matrix.is_invariant
             weight = getattr(self.matrix, "weight", None) if invariant else None
+            bounds = self.matrix.bounds([protocol.domain.project(b) for b in protocol.clusters])
             if self.matrix.origin != "no data" and not origin.startswith("the data"):
                 origin = self.matrix.origin
         return ColumnsPlan(
             given.schema,
-            protocol.epsilon,
+            target_of(protocol, bounds),
             protocol,
             (why,) * len(protocol.clusters),
             invariant,
             chosen_from=origin,
             accept=given.accept,
             weight=weight,
+            keep_back=bounds,
         )
 
     def _randomized_response(

@@ -1,5 +1,6 @@
 """Settings of the matrices of PRAM."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -49,6 +50,10 @@ class _Matrix(Strict):
         own |= {"epsilon": getattr(self, "budget", None)}
         return pram_matrix(proportions, categories=block.cell_labels(), **own)
 
+    def bounds(self, blocks: Sequence[Domain]) -> tuple[float, ...]:
+        """Return the bound of each of `blocks` if the matrices are kept back, else ()."""
+        return ()
+
 
 class _OfEpsilon(PrivacyOptions, _Matrix):
     """Matrices of an `epsilon`, or of `beta` or `breach`, of each block."""
@@ -64,6 +69,33 @@ class _OfEpsilon(PrivacyOptions, _Matrix):
         return self
 
 
+class _FromRecords(_OfEpsilon):
+    """Matrices from original frequencies, which `keep_back` keeps from publication."""
+
+    from_records: ClassVar[bool] = True
+
+    keep_back: bool = False
+
+    @model_validator(mode="after")
+    def _kept_back_invariant(self) -> Self:
+        if self.keep_back and not self.is_invariant:
+            raise ValueError(
+                "keep_back with invariant: false; allowed: invariant matrices, because nothing "
+                "can be estimated without other matrices"
+            )
+        return self
+
+    def bounds(self, blocks: Sequence[Domain]) -> tuple[float, ...]:
+        from deniable.pram import channel_of_retention  # noqa: PLC0415
+
+        def bound(size: int) -> float:
+            if size == 1 or self.budget is not None:
+                return 0.0 if size == 1 else float(self.budget or 0.0)
+            return channel_of_retention(size, getattr(self, "retention", 0.0)).epsilon
+
+        return tuple(bound(block.size) for block in blocks) if self.keep_back else ()
+
+
 class EpsilonMatrix(_OfEpsilon):
     """Generalized randomized response of an epsilon."""
 
@@ -77,10 +109,8 @@ class RetentionMatrix(_Matrix):
     retention: Probability
 
 
-class TwoStepMatrix(_OfEpsilon):
+class TwoStepMatrix(_FromRecords):
     """Invariant matrices, from a first matrix of an epsilon or of a retention."""
-
-    from_records: ClassVar[bool] = True
 
     kind: Literal["two_step"]
     weight: Annotated[str, Field(min_length=1)] | None = None
@@ -91,10 +121,8 @@ class TwoStepMatrix(_OfEpsilon):
         return True
 
 
-class DesignedMatrix(_OfEpsilon):
+class DesignedMatrix(_FromRecords):
     """Matrices of the smallest loss for stated requirements, by optimization."""
-
-    from_records: ClassVar[bool] = True
 
     kind: Literal["designed"]
     retention: Probability | None = None

@@ -47,6 +47,7 @@ class StrataSettings(ChannelOptions):
         return self.completed(plan, self.matrix)
 
     def _through_matrices(self, given: PlanInputs, matrix: PramMatrix) -> "StrataPlan":
+        from deniable.plans.kept_back import target_of  # noqa: PLC0415
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
         from deniable.plans.strata import StrataPlan  # noqa: PLC0415
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415
@@ -55,13 +56,15 @@ class StrataSettings(ChannelOptions):
         protocols = pram_protocols(matrix, given, strata, self.joint, self.answering)
         domain = given.schema.domain()
         protocol = StratifiedProtocol(domain, strata, protocols, matrix.is_invariant)
+        bounds = matrix.bounds([protocol.randomized.project(b) for b in protocol.blocks])
         why = (matrix.why,) * len(protocol.blocks)
         return StrataPlan(
             given.schema,
-            protocol.epsilon,
+            target_of(protocol, bounds),
             protocol,
             why,
             chosen_from=matrix.origin,
             accept=given.accept,
             weight=getattr(matrix, "weight", None) if matrix.is_invariant else None,
+            keep_back=bounds,
         )

@@ -1,0 +1,149 @@
+"""Published plans without their matrices, which the data owner keeps back ([pram], 2)."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+import pyarrow as pa
+
+from deniable.channels import rounded_up
+from deniable.errors import DeniableError, shown
+from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
+from deniable.plans.document import epsilon_to_json
+from deniable.plans.interface import UNIT, Guarantee, Plan, Watch
+from deniable.plans.kinds import KEPT_BACK
+from deniable.plans.risks import KEPT_BACK_RISK, shown_by_strata, unit_within
+from deniable.responses import (
+    ProtectedFormat,
+    ProtectedRecords,
+    category_columns,
+    kept_back_table,
+)
+from deniable.sampling import RandomnessSource
+from deniable.schema import RecordBatch
+
+if TYPE_CHECKING:
+    from deniable.pram import StratifiedProtocol
+    from deniable.randomized_response import Protocol
+    from deniable.responses import Responses
+
+UNKNOWN = "not shown: the matrices are kept back"
+
+
+@dataclass(frozen=True, eq=False)
+class KeptBackPlan(Plan):
+    """A plan of invariant matrices without the matrices; it follows from settings alone.
+
+    Parameters
+    ----------
+    schema, target, chosen_from, accept, order, part, requirement, made_by
+        As in `Plan`.
+    blocks : tuple of tuples of str
+        Columns that share a matrix. Other randomized columns of the schema are strata.
+    bounds : tuple of float
+        The requested epsilon of each block, which no matrix exceeds.
+    why : tuple of str
+        The reason for the matrix of each block.
+    weight : str, optional
+        As in `CategoricalPlan`.
+    """
+
+    kind: ClassVar[str] = KEPT_BACK
+
+    blocks: tuple[tuple[str, ...], ...]
+    bounds: tuple[float, ...]
+    why: tuple[str, ...]
+    weight: str | None = None
+
+    @property
+    def epsilon(self) -> float:
+        """The bound of a record, which is not exact; the owner has the exact epsilon."""
+        return sum_of_bounds(self.bounds)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Columns that are released unchanged; their categories name a stratum."""
+        randomized = {name for block in self.blocks for name in block}
+        return tuple(name for name in self.schema.domain().names if name not in randomized)
+
+    @property
+    def unit(self) -> str:
+        return unit_within(UNIT, self.strata)
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        (first,) = super().guarantees
+        bound = "The epsilon is the requested one, a bound; the exact one is kept back."
+        return (Guarantee(first.epsilon, first.unit, (*first.conditions, bound)),)
+
+    @property
+    def risks(self) -> dict[str, str]:
+        risk = KEPT_BACK_RISK
+        if self.weight is not None:
+            risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
+        return super().risks | {"chosen_by_data": risk}
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        return (*super().not_covered, *shown_by_strata(self.strata))
+
+    @property
+    def unverifiable(self) -> tuple[str, ...]:
+        return tuple(" x ".join(block) for block in self.blocks)
+
+    def randomize(
+        self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
+    ) -> Iterator[pa.Table]:
+        raise DeniableError(
+            "this published plan has no matrices; use the plan that its owner keeps back"
+        )
+
+    def responses(self, source: Any) -> "Responses":
+        known = self.schema.domain(), self.strata, self.blocks
+        table_of = partial(kept_back_table, *known, weight=self.weight)
+        layout = ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
+        return ProtectedRecords(source, layout, table_of, self.blocks)
+
+    def audit(self) -> pd.DataFrame:
+        rows = [
+            audit_row("block", name, bound, math.nan, math.nan, UNKNOWN)
+            for name, bound in zip(self.unverifiable, self.bounds, strict=True)
+        ]
+        total, way = sum_of_bounds(self.bounds), "sum of the bounds of all blocks"
+        rows.append(audit_row("record, target", "all attributes", self.target, total, total, way))
+        return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
+
+    def to_json(self) -> dict[str, Any]:
+        rows = zip(self.blocks, self.bounds, self.why, strict=True)
+        own = {} if self.weight is None else {"weight": self.weight}
+        return own | {
+            "clusters": [
+                {"attributes": list(names), "bound": epsilon_to_json(bound), "why": reason}
+                for names, bound, reason in rows
+            ]
+        }
+
+    @classmethod
+    def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "KeptBackPlan":
+        clusters = own["clusters"]
+        return cls(
+            blocks=tuple(tuple(each["attributes"]) for each in clusters),
+            bounds=tuple(float(each["bound"]) for each in clusters),
+            why=tuple(str(each["why"]) for each in clusters),
+            weight=own.get("weight"),
+            **fields,
+        )
+
+
+def target_of(protocol: "Protocol | StratifiedProtocol", bounds: Sequence[float]) -> float:
+    """Return the requested epsilon of matrices in a `protocol`: of their `bounds`, if given."""
+    return sum_of_bounds(bounds) if bounds else protocol.epsilon
+
+
+def sum_of_bounds(bounds: Sequence[float]) -> float:
+    """Return the sum of `bounds` on epsilons, rounded up."""
+    return math.inf if math.inf in bounds else rounded_up(sum(map(Fraction, bounds), Fraction()))
