@@ -179,10 +179,7 @@ def _newton(
     links: sparse.csr_array,
     values: Floats,
 ) -> Floats:
-    """Return the cells that satisfy the conditions of optimality, near a solver's `cells`.
-
-    Without convergence to 1e-9 the solver's cells are returned.
-    """
+    """Return the optimal cells near a solver's `cells`, or these without convergence to 1e-9."""
     rows, across = values.size, links.T.tocsr()
     rest, least = -RIDGE * sparse.eye_array(shared.size), MAX_VIOLATION
     for _ in range(NEWTON_STEPS):
@@ -210,10 +207,7 @@ def _newton(
 
 
 def _without_negatives(tables: dict[Names, Floats]) -> dict[Names, Floats]:
-    """Mix tables with even ones, all in the same proportion, until none is negative.
-
-    Even tables agree, and so does each mixture with them.
-    """
+    """Mix tables with even ones, which agree, in one proportion until none is negative."""
     share = 0.0
     for cells in tables.values():
         short, even = -float(cells.min()), 1 / cells.size

@@ -342,9 +342,6 @@ def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -
 
 
 def _share_to_even(layout: Layout, effects: Floats) -> float:
-    """Return the proportion by which all effects must shrink so that a solver's negatives vanish.
-
-    Even tables are consistent, and so are all mixtures with them.
-    """
+    """Return how much effects must shrink towards even tables until no cell is negative."""
     short, least = -float(layout.cells(effects).min()), float(layout.even.min())
     return short / (short + least) * (1 + 1e-9) if short > 0 else 0.0

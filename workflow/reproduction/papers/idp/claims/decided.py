@@ -293,10 +293,7 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
 def _above_true_dp(
     epsilons: Sequence[tuple[float, float]], margin: float, tables: Tables
 ) -> Outcome:
-    """Test that the best F of iDP-CBLS is above true DP by a `margin` of ours, or not so far below.
-
-    `epsilons` are pairs, of iDP-CBLS and of true DP.
-    """
+    """Test that the best F of iDP-CBLS is above true DP less a `margin`, at `epsilons` of both."""
     factors = tables.cluster_based.values_of("domain_factor")
     pairs = [
         (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))

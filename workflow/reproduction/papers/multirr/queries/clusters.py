@@ -21,7 +21,12 @@ from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries import shared
+from reproduction.papers.multirr.queries.shared import (
+    PROJECTIONS,
+    OfTrueRecords,
+    margin_over,
+    of_random_attributes,
+)
 from reproduction.study import Cell
 
 COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
@@ -29,7 +34,7 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterQueries(shared.OfTrueRecords):
+class ClusterQueries(OfTrueRecords):
     """Simulates cells of Tables 1 and 2 on `data`, the original records of Adult.
 
     Queries have a `coverage` of sigma. Dependences treat `ordinal` attributes as such.
@@ -48,13 +53,14 @@ class ClusterQueries(shared.OfTrueRecords):
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each replicate's query, shape (replicates, 1)."""
+        """Return the relative error of each replicate's query, shape (replicates, 1).
+
+        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
+        """
         errors = partial(self.errors, cell, [self.clustered(cell).protocol], generator)
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        return shared.of_random_attributes(
-            errors, sets, generator, replicates, self.chances(cell, sets)
-        )
+        return of_random_attributes(errors, sets, generator, replicates, self.chances(cell, sets))
 
     def errors(
         self,
@@ -80,8 +86,8 @@ class ClusterQueries(shared.OfTrueRecords):
             files = np.broadcast_to(counts, (runs, counts.size))
             reports = channel.randomize_counts(files, generator)
             shape = self.data.domain.project(cluster).shape
-            joint = shared.PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
-            return shared.margin_over(names, cluster, joint)
+            joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
+            return margin_over(names, cluster, joint)
 
         estimated = [
             reduce(mul, [margin(each) for each in protocol.clusters if {*names} & {*each}])
@@ -183,7 +189,10 @@ class ThresholdSweep:
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each replicate's query, shape (replicates, thresholds)."""
+        """Return the relative error of each replicate's query, shape (replicates, thresholds).
+
+        A cell has records, matrix, mechanism, projection, p.
+        """
         simulator = self.queries_on(cell["records"])
         protocols = [*self.protocols(cell).values()]
 
@@ -193,4 +202,4 @@ class ThresholdSweep:
             return simulator.errors(cell, protocols, generator, names, runs, queries)
 
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        return shared.of_random_attributes(errors, pairs, generator, replicates)
+        return of_random_attributes(errors, pairs, generator, replicates)
