@@ -365,7 +365,6 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "confidence 95": (ESTIMATE + " --confidence 95", as_it_is, "confidence"),
     "no memory": (ESTIMATE + f" --synthetic {10**14} --out s.csv", as_it_is, "not enough memory"),
     "no synthetic": (ESTIMATE + " --synthetic 0 --out s.csv", as_it_is, "synthetic"),
-    "test of nothing": (ESTIMATE + " --test independence", as_it_is, "--table"),
     "format": (ESTIMATE + " --format xlsx", as_it_is, "invalid choice: 'xlsx'"),
 }
 

@@ -102,7 +102,7 @@ def test_a_client_asked_again_spends_the_sum_and_stops_at_its_budget() -> None:
     ("changed", "reason"),
     [
         ({"client": "y"}, "the question is for 'y'"),
-        ({"view": (("a", "b"), ("b", "c")), "tables": (UNIFORM, UNIFORM)}, "asks an attribute twi"),
+        ({"view": (("a", "b"), ("a", "b")), "tables": (UNIFORM, UNIFORM)}, "about a table twice"),
         ({"view": (("a", "a"),)}, "twice"),
         ({"tables": ()}, "differ in number"),
         ({"tables": ((0.5, 0.5),)}, "has 2 cells, not 6"),
