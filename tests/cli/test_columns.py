@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from deniable.cli import main
-from deniable.cli.columns import columns_of, columns_text
+from deniable.cli.parser import columns_of, columns_text
 
 ABOUT = "format: deniable-schema\npopulation: survey\nfile: {kind: csv}\n"
 COLUMN = "{name: '%s', kind: categorical, categories: [F, M]}"

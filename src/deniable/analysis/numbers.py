@@ -49,9 +49,8 @@ def summarized(
     own = _NumericColumn(column, table, known, options)
     rows = pd.DataFrame([*own.mean_and_deviation(), *map(own.quantile, shares)], columns=COLUMNS)
     rows.insert(0, "column", column.name)
-    return rows.assign(
-        confidence=options.confidence, target=options.target, records=own.counted.records
-    )
+    about = {"confidence": options.confidence, "target": options.target}
+    return rows.assign(**about, records=own.counted.records)
 
 
 class _NumericColumn:

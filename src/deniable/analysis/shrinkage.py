@@ -75,11 +75,8 @@ def _of_two_blocks(
         if at == 1 and len(scores) == 1:
             shares = shares.T
     joint = scores[0] @ shares @ scores[1].T
-    margins = joint.sum(axis=1), joint.sum(axis=0)
-    one, other = (
-        ((own - margin[:, None]) ** 2).sum(axis=0)
-        for own, margin in zip(scores, margins, strict=True)
-    )
+    pairs = zip(scores, (joint.sum(axis=1), joint.sum(axis=0)), strict=True)
+    one, other = (((own - margin[:, None]) ** 2).sum(axis=0) for own, margin in pairs)
     return joint, _noise(float(one @ shares @ other), joint, float(counted.counts.sum()))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from deniable.analysis import as_text
 from deniable.cli.answers import aligned
-from deniable.cli.columns import columns_text
 from deniable.cli.outputs import COMPARISON, refuse_overwriting
+from deniable.cli.parser import columns_text
 from deniable.cli.plan import prior_files, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table

@@ -44,10 +44,9 @@ def _share(options: argparse.Namespace) -> None:
         raise DeniableError(f"{options.out}: shares replace nothing; name a new folder")
     schema = read_schema(options.schema)
     domain = (schema.only(sum(options.table, ())) if options.table else schema).domain()
+    weights = [each.name for each in schema.columns if each.kind == "weight"]
     for name in options.count:
-        refuse_unknown(
-            "weight", name, [each.name for each in schema.columns if each.kind == "weight"]
-        )
+        refuse_unknown("weight", name, weights)
     terms = empty_sum(domain, options.session, options.parties, options.table)
     file = RecordsFile.open(options.file, schema, passed=options.count)
     parts = [domain.project(pair) for pair in terms.tables]

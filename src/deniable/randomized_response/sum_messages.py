@@ -165,9 +165,8 @@ def summed_tables(summed: SumMessage, domain: Domain) -> dict[sums.Pair, Counts]
     for part in map(domain.project, terms.tables):
         own, values = np.split(values, [part.size])
         records = counted[0].parties if counted else int(own.sum())
-        counted.append(
-            sums.BivariateDistribution(part, own.reshape(part.shape), records, sums.Traffic())
-        )
+        table = own.reshape(part.shape)
+        counted.append(sums.BivariateDistribution(part, table, records, sums.Traffic()))
     wrong = [line for each in counted for line in each.inconsistencies]
     if max(summed.values) > terms.parties * terms.max_records:
         wrong = ["impossible counts; a party sent wrong shares or sums; repeat the sum"]

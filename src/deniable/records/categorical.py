@@ -131,9 +131,8 @@ def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
 
 def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
     """Rebuild a domain from `attributes`, a result of `attributes_to_json`."""
-    return Domain(
-        tuple(Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
-    )
+    own = (Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
+    return Domain(tuple(own))
 
 
 def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:

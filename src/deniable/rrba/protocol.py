@@ -188,7 +188,7 @@ class Server:
 
     def answers(self, combination: Combination) -> int:
         """Return the number of answers about a `combination`."""
-        return sum(sum(report.counts) for report in self._reports.get(combination, []))
+        return sum(sum(report.counts) for report in self._of(combination))
 
     def estimate(self, combination: Combination) -> Floats:
         """Return the unbiased estimate of the true proportions of a `combination`, from all blocks.
@@ -196,7 +196,7 @@ class Server:
         It is the sum over blocks of (o - n (1 - p) q), divided by the sum of n p. It sums to 1 but
         may leave [0, 1]. Raises `DeniableError` if the combination has no answers.
         """
-        reports = self._reports.get(combination, [])
+        reports = self._of(combination)
         if not reports:
             raise DeniableError(
                 f"no answers came for {', '.join(combination)}: nothing can be estimated; ask a "
@@ -206,6 +206,9 @@ class Server:
         fake = (sum(r.counts) * (1 - r.keep) * np.asarray(r.table) for r in reports)
         true = [np.asarray(r.counts) - each for r, each in zip(reports, fake, strict=True)]
         return np.asarray(np.sum(true, axis=0) / kept)
+
+    def _of(self, combination: Combination) -> list[BlockReport]:
+        return self._reports.get(combination, [])
 
 
 def run_rrba(

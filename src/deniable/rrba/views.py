@@ -138,9 +138,8 @@ def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
     heads = np.concatenate(([source], starts, view, views + np.arange(demand.size)))
     tails = np.concatenate(([share], np.arange(views), views + sets, np.full(demand.size, sink)))
     capacities = np.concatenate(([free], np.ones(views + view.size, dtype=np.int64), demand))
-    graph = scipy.sparse.csr_array(
-        (capacities.astype(np.int32), (heads, tails)), shape=(nodes + 3, nodes + 3)
-    )
+    arcs = capacities.astype(np.int32), (heads, tails)
+    graph = scipy.sparse.csr_array(arcs, shape=(nodes + 3, nodes + 3))
     flow = scipy.sparse.csgraph.maximum_flow(graph, source, sink)
     if flow.flow_value != demand.sum():  # impossible by Baranyai's theorem
         raise DeniableError("no views: this is an error in deniable.rrba.views; please report it")

@@ -109,11 +109,8 @@ class KeyedNoise(Noise):
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         refuse_scale(scale)
-        bits, ratio = self._bits_of_a_call(), Fraction(scale)
-        drawn = [
-            _in_even_time(ratio.numerator, ratio.denominator, bits(number))
-            for number in range(counts.size)
-        ]
+        bits, ratio = self._bits_of_a_call(), Fraction(scale).as_integer_ratio()
+        drawn = [_in_even_time(*ratio, bits(number)) for number in range(counts.size)]
         return np.asarray(counts + np.array(drawn, dtype=np.int64).reshape(counts.shape))
 
     def _bits_of_a_call(self) -> Any:

@@ -122,9 +122,8 @@ class Coder:
         if self.column.kind == "numeric":
             comma = self.column.decimal == "." and re.fullmatch(COMMA, value)
             more = ', or write decimal: "," in the schema' if comma else ""
-            return (
-                f"{has}, which is not a number; correct it, or add it to the missing values{more}"
-            )
+            remedy = f"correct it, or add it to the missing values{more}"
+            return f"{has}, which is not a number; {remedy}"
         same = [each for each in self.column.categories if alike(each) == alike(value)]
         if same:
             return (

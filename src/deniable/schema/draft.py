@@ -30,9 +30,7 @@ MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
 MAX_NUMBERS = 20  # different ones that are drafted as categories
 STEPS = 100  # about so many points has a drafted grid
 MIN_IDENTIFIED = 20  # records; of fewer, all may differ by chance
-WEIGHT = re.compile(
-    r"(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight|gewicht", re.IGNORECASE
-)
+WEIGHT = re.compile(r"(?i)(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight|gewicht")
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(ids?|uuid|guid|key|nr|no|number|serial|ssn|identifier|caseid|pid|hhid)([^a-z]|$)"
     r"|[a-z]ID$",
@@ -158,10 +156,8 @@ def _format(source: Source, delimiter: str | None, encoding: str | None) -> tupl
     told = ["detected" if given is None else "as given" for given in (delimiter, encoding)]
     mark, name = quoted(str(file.delimiter)), quoted(str(file.encoding))
     marks = f"delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})"
-    return (
-        f"{NAMES[file.kind]}, {marks}",
-        f"{{kind: {file.kind}, delimiter: {mark}, encoding: {name}}}",
-    )
+    as_yaml = f"{{kind: {file.kind}, delimiter: {mark}, encoding: {name}}}"
+    return f"{NAMES[file.kind]}, {marks}", as_yaml
 
 
 def _column(name: str, seen: ColumnEvidence) -> _Drafted:

@@ -120,9 +120,8 @@ class Column(Strict):
             raise ValueError(f"decimal of {self.name!r}; allowed: of numbers and weights in text")
         for each, times in Counter(self.categories).items():
             if times > 1 or each == MISSING:
-                allowed = (
-                    "each once" if times > 1 else "another name; this one is for missing values"
-                )
+                other = "another name; this one is for missing values"
+                allowed = "each once" if times > 1 else other
                 raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
             if each in self.missing.values:
                 raise ValueError(

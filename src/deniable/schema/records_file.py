@@ -126,10 +126,7 @@ class RecordsFile:
         return self._records or 0
 
     def check(self) -> None:
-        """Read all records once; a `DataError` has a line for each of the first errors.
-
-        A line has file, record, column, value and remedy.
-        """
+        """Read all; a `DataError` has file, record, column, value, remedy of the first errors."""
         for _ in self.portions():
             pass
 
