@@ -28,6 +28,7 @@ CARRIED_OUT = {
     "README.md": "tests/test_public_names.py",
     "docs/own-data.md": "tests/test_own_data.py",
     "docs/numbers-and-clusters.md": "tests/plans/test_page.py",
+    "docs/rrba.md": "tests/cli/test_rrba.py",
     "docs/secure-sum.md": "tests/cli/test_secure_sum.py",
     "docs/designing-a-channel.md": "tests/design/test_page.py",
     "docs/adding-a-mechanism.md": "tests/workflow/test_adding.py",
@@ -96,7 +97,7 @@ def test_commands_can_be_given(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for line in commands(text):
-        given = shlex.split(line.partition(" > ")[0], comments=True)
+        given = shlex.split(re.split(r" [<>] ", line)[0], comments=True)
         if given[0] == "deniable":
             assert parser().parse_args(given[1:]).command == given[1]
         if given[0] == "make":
@@ -111,7 +112,7 @@ def test_examples_of_help_can_be_given(capsys: pytest.CaptureFixture[str]) -> No
         examples = re.findall(r"^  deniable (.*)$", capsys.readouterr().out, re.MULTILINE)
         assert examples, name
         for line in examples:
-            given = shlex.split(re.split(r" [>|] ", line)[0])
+            given = shlex.split(re.split(r" [<>|] ", line)[0])
             assert parser().parse_args(given).command == name
 
 
