@@ -61,9 +61,8 @@ def collected(plan: CollectedPlan, values: list[tuple[int, ...]], source: Any) -
         names = [f"c{each}" for each in at]
         for question in asking.open_block(names, [each % len(design.asked) for each in at]):
             own = values[int(question.client[1:])]
-            asking.receive(
-                Client(question.client, design.domain, own, np.inf, source).answer(question)
-            )
+            given = question.client, design.domain, own, np.inf, source
+            asking.receive(Client(*given, unbounded=plan.design.floor == 0).answer(question))
         for report in asking.close_block():
             server.receive(report)
     return collected_reports(design, server.reports)

@@ -106,7 +106,9 @@ def of_record(
             continue
         chance = Fraction(1)
         for block, rows in own.groupby("block", sort=False):
-            true, to = (" x ".join(each[n] for n in block.split(" x ")) for each in (record, changed))
+            true, to = (
+                " x ".join(each[n] for n in block.split(" x ")) for each in (record, changed)
+            )
             (row,) = rows[(rows["true"] == true) & (rows["reported"] == to)]["probability"]
             chance *= Fraction(float(row))
         values[cells] = chance
