@@ -187,3 +187,40 @@ def test_released_records_and_epsilon_equal_the_published_matrices(
     for name, stated in plan.epsilon_by_changed_attribute().items():
         assert name in strata or largest[name] == pytest.approx(stated, abs=1e-12)
     assert plan.audit()["holds"].all()
+
+
+def test_categories_of_a_mixed_file_equal_the_published_matrices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The numbers are drawn by the key, so they are the same in all outcomes."""
+    schema = schema_from_dict(ABOUT | {"columns": [*COLUMNS, NUMBER]})
+    parts = {"kind": "masked", "method": "dp", "epsilon": 1.0}, {"kind": "columns", "epsilon": 1.5}
+    categories = parts[1] | {"responses": "categories", "joint": JOINT}
+    options = {"kind": "mixed", "numbers": parts[0], "categories": categories}
+    frame = FRAME[[*CATEGORIES, "age"]]
+    plan: Any = settings_from(options).plan(PlanInputs(schema))
+    plan = plan_from_json(plan_to_json(plan))
+    numbers: set[tuple[float, ...]] = set()
+
+    def rows(table: pd.DataFrame) -> Any:
+        numbers.add(tuple(table["age"]))
+        return tuple(table[[*CATEGORIES]].itertuples(index=False, name=None))
+
+    expected: dict[Any, Fraction] = {(): Fraction(1)}
+    for record in frame[[*CATEGORIES]].to_dict("records"):
+        expected = {
+            (*before, value): chance * own
+            for before, chance in expected.items()
+            for value, own in of_record(plan.matrices(), record).items()
+        }
+    assert_equal(released(plan, frame, monkeypatch, rows), expected)
+    assert len(numbers) == 1
+    every = [dict(zip(CATEGORIES, cells, strict=True)) for cells in product(*CATEGORIES.values())]
+    of_all = [of_record(plan.matrices(), each) for each in every]
+    ratios = (
+        max(one[each] / other[each] for each in one) for one, other in product(of_all, repeat=2)
+    )
+    low, high = NUMBER["bounds"]
+    scale = plan.numbers.mechanism.scales[0]
+    total = math.log(max(ratios)) + (high - low) / scale
+    assert total == pytest.approx(plan.epsilon, abs=1e-12)
