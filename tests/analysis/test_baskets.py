@@ -110,8 +110,8 @@ def test_estimates_are_those_of_the_functions_in_memory() -> None:
 
 
 def test_intervals_of_supports_and_rules_cover() -> None:
-    """Of 150 files, each protected once: single intervals at 95 %, binomial limits."""
-    plan, runs, hits = make_plan(SCHEMA, 6.0), 150, Counter[str]()
+    """Of 60 files, each protected once: single intervals at 95 %, binomial limits."""
+    plan, runs, hits = make_plan(SCHEMA, 6.0), 60, Counter[str]()
     both = 0.5 * (1 - 0.4 * 0.9)
     for seed in range(runs):
         protected = randomize(baskets(400, seed), plan, np.random.default_rng(1000 + seed))

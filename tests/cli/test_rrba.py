@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -25,6 +26,29 @@ from deniable.rrba import Aggregator, Client, Server, TableState, collect, colle
 PAIR = Domain((Attribute("a", ("0", "1")), Attribute("b", ("0", "1"))))
 DENIABLE = [sys.executable, "-m", "deniable", "rrba"]
 RECORDS = 120
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rrba.md"
+BLOCK = re.compile(r"^```(python|sh|yaml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_can_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/rrba.md, with client and aggregator as processes at the same time."""
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "deniable"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deniable "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    files = iter(("survey.yaml", "plan.yaml"))
+    for language, text in BLOCK.findall(PAGE.read_text("utf-8")):
+        if language == "yaml":
+            Path(next(files)).write_text(text)
+        elif language == "python":
+            exec(text, {})
+        else:
+            subprocess.run(["sh", "-e", "-c", text], check=True, timeout=200)
+    released = Released("collected")
+    assert released.records == 90
+    assert set(released.margins()["column"]) == {"sex", "town", "smokes"}
+    assert len(list(Path("state").glob("*.jsonl"))) == 90
 
 
 def collected(plan: CollectedPlan, values: list[tuple[int, ...]], source: Any) -> pd.DataFrame:
@@ -37,9 +61,8 @@ def collected(plan: CollectedPlan, values: list[tuple[int, ...]], source: Any) -
         names = [f"c{each}" for each in at]
         for question in asking.open_block(names, [each % len(design.asked) for each in at]):
             own = values[int(question.client[1:])]
-            asking.receive(
-                Client(question.client, design.domain, own, np.inf, source).answer(question)
-            )
+            given = question.client, design.domain, own, np.inf, source
+            asking.receive(Client(*given, unbounded=plan.design.floor == 0).answer(question))
         for report in asking.close_block():
             server.receive(report)
     return collected_reports(design, server.reports)
@@ -162,3 +185,13 @@ def test_messages_are_counted_once_and_a_client_repeats_its_answer(
     assert Path("again/answers.arrow").read_bytes() == Path("pub/answers.arrow").read_bytes()
     assert main(["rrba", *SERVE]) == 2
     assert "name a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", "nan"])
+def test_a_budget_that_is_not_above_0_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], budget: str
+) -> None:
+    write_plan("plan.json", CollectedPlan.from_schema(schema_of(), keep=0.6))
+    assert main(["rrba", *CLIENT, f"--budget={budget}"]) == 2
+    assert f"--budget {budget}: give a number above 0" in capsys.readouterr().err
+    assert not Path("st").exists()

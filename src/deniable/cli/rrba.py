@@ -96,6 +96,9 @@ def _answer(options: argparse.Namespace, plan: Any, agreement: Agreement) -> Map
         raise DeniableError(f"--name {shown(options.name)}: give letters, digits, _, . and -")
     if math.isinf(plan.epsilon) and not options.accept:
         raise DeniableError("no finite epsilon holds for this plan; to answer, --accept no_floor")
+    budget = plan.epsilon if options.budget is None else options.budget
+    if not budget > 0:
+        raise DeniableError(f"--budget {budget:g}: give a number above 0")
     folder, passed = kept_private(options.state), Counter[str]()
     handle = os.open(folder, os.O_RDONLY)  # locked until the process ends
     try:
@@ -116,7 +119,7 @@ def _answer(options: argparse.Namespace, plan: Any, agreement: Agreement) -> Map
             passed["to another client"] += 1
             continue
         values = [int(records.column(name)[at]) for name in plan.design.domain.names]
-        reply = _reply(options, agreement, question, values, options.budget or plan.epsilon)
+        reply = _reply(options, agreement, question, values, budget)
         print(agreement.line(aggregator, reply), flush=True)
     return passed
 
