@@ -21,7 +21,7 @@ from tests.channels.channel_cases import exact_matrix
 
 from deniable.channels import Channel, ProductChannel
 from deniable.plans import Plan, PlanInputs, plan_from_json, plan_to_json, settings_from
-from deniable.sampling import KeyedDraws
+from deniable.sampling import KeyedDraws, KeyedNoise
 from deniable.schema import RecordsFile, schema_from_dict
 
 CATEGORIES = {"sex": ["F", "M"], "town": ["a", "b"]}
@@ -224,3 +224,46 @@ def test_categories_of_a_mixed_file_equal_the_published_matrices(
     scale = plan.numbers.mechanism.scales[0]
     total = math.log(max(ratios)) + (high - low) / scale
     assert total == pytest.approx(plan.epsilon, abs=1e-12)
+
+
+def test_histograms_of_a_tiny_grid_and_their_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of two bins have discrete Laplace noise, here of -3 to 3 per count.
+
+    The chance of k is proportional to a^|k| with ln a = -epsilon / 2: a record is in one bin.
+    """
+    schema = schema_from_dict(ABOUT | {"columns": [NUMBER]})
+    options = {"kind": "masked", "method": "histograms", "bins": 2, "epsilon": 1.2}
+    plan: Any = settings_from(options).plan(PlanInputs(schema))
+    plan = plan_from_json(plan_to_json(plan))
+    file = RecordsFile.open(FRAME[["age"]], plan.schema_of_originals, passed=plan.passed)
+    batches, steps, scales = list(file.portions(100)), range(-3, 4), set[float]()
+
+    def chances(a: float) -> list[Fraction]:
+        weights = [Fraction(a) ** abs(step) for step in steps]
+        return [weight / sum(weights) for weight in weights]
+
+    def run(draw: Draws) -> Any:
+        def add_whole(_: KeyedNoise, counts: Any, scale: float) -> Any:
+            scales.add(scale)
+            noise = [steps[draw(chances(math.exp(-1 / scale)))] for _ in range(counts.size)]
+            return counts + np.reshape(noise, counts.shape)
+
+        monkeypatch.setattr(KeyedNoise, "add_whole", add_whole)
+        (table,) = plan.randomize(batches, KEY)
+        (published,) = plan.public_tables(table).values()
+        return tuple(published["count"].astype(int))
+
+    found = {counts: float(chance) for counts, chance in outcomes(run)}
+    noise = chances(math.exp(-plan.epsilon / 2))
+    both = product(zip(steps, noise, strict=True), repeat=2)
+    assert_equal(found, {(2 + k, 2 + m): one * other for (k, one), (m, other) in both})
+    (scale,) = scales
+    tables = list(product(range(-9, 14), repeat=2))
+    largest = 0.0
+    for first, second in product(range(10), repeat=2):  # the other three ages are 2, 5 and 9
+        x, y = ((1 + (age < 5), 2 + (age >= 5)) for age in (first, second))
+        logs = (
+            sum(abs(t - b) - abs(t - a) for t, a, b in zip(to, x, y, strict=True)) for to in tables
+        )
+        largest = max(largest, max(logs) / scale)
+    assert largest == pytest.approx(plan.epsilon, abs=1e-12)
