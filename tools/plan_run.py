@@ -18,7 +18,7 @@ from deniable.errors import DeniableError
 from job_graph import GraphJob, read_graph, schedule
 from workflow_config import WHOLE, read_config
 
-from reproduction.papers.multirr.settings import ThresholdStudy
+from reproduction.papers.multirr import settings as multirr
 from reproduction.pipeline import Config
 
 # They only name what others make.
@@ -74,7 +74,7 @@ def sizes(config: Config, study: str) -> str:
     """Return how many cells a study's tables have, and how many runs each."""
     settings = config.study(study)
     cells = len(settings.cells())
-    if isinstance(settings, ThresholdStudy):
+    if isinstance(settings, multirr.ThresholdStudy):
         cells *= len(settings.t_v) * len(settings.t_d)
     return f"{cells:,} cells, {settings.replicates:,} runs each"
 

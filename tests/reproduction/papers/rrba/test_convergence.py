@@ -13,7 +13,7 @@ from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, variance_infl
 from deniable.rrba.tables import printed_estimate
 from deniable.rrba.views import make_views
 
-from reproduction.papers.rrba import ConvergenceStudy, exact
+from reproduction.papers.rrba import exact, settings
 from reproduction.papers.rrba.convergence import (
     UPDATES,
     Z_95,
@@ -130,10 +130,10 @@ def test_outputs_fit_and_blocks_of_runs_do_too(study: Convergence, update: str) 
 
 def test_what_cannot_be_is_refused(study: Convergence) -> None:
     grid = {name: [value] for name, value in (CELL | {"dataset": "survey"}).items()}
-    assert len(ConvergenceStudy(replicates=6, grids=[grid]).cells()) == 1
+    assert len(settings.ConvergenceStudy(replicates=6, grids=[grid]).cells()) == 1
     for name, value in (("update", "weekly"), ("block_size", 0), ("dataset", "large"), ("p", 1.0)):
         with pytest.raises(ValidationError, match=name):
-            ConvergenceStudy(replicates=6, grids=[grid | {name: [value]}])
+            settings.ConvergenceStudy(replicates=6, grids=[grid | {name: [value]}])
     with pytest.raises(DeniableError, match=r"must be in \(0, 1\)"):
         study(CELL | {"p": 1.0}, np.random.default_rng(1), 2)
 

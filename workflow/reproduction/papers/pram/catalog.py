@@ -102,9 +102,11 @@ SHOWS = {
     "channels": "Designed channels as heat maps, true categories by reported ones",
 }
 OF_BREACHES = {"breaches": ("pram_breach_bounds", "pram_approach")}
-FIGURES = tuple(
-    Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
-    for name, shows in SHOWS.items()
+FIGURES = (
+    *(
+        Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
+        for name, shows in SHOWS.items()
+    ),
 )
 _section = partial(section_of, "pram")
 SECTIONS = (
