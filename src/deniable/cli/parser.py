@@ -156,14 +156,14 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(parser=added)
         return added
 
-    _add_channel(command("channel", "privacy of a channel, estimates", CHANNEL, CHANNEL_EXAMPLES))
-    _add_design(command("design", "best channel for requirements", DESIGN, DESIGN_EXAMPLES))
+    _add_channel(command("channel", "a channel's privacy and estimates", CHANNEL, CHANNEL_EXAMPLES))
+    _add_design(command("design", "best channel for stated requirements", DESIGN, DESIGN_EXAMPLES))
     _add_schema(command("schema", "draft a schema of your own file", SCHEMA, SCHEMA_EXAMPLES))
     _add_compare(command("compare", "utility against exact epsilon", COMPARE, COMPARE_EXAMPLES))
     _add_plan(command("plan", "mechanism and exact epsilon of each column", PLAN, PLAN_EXAMPLES))
     _add_ledger(command("ledger", "count releases by population", LEDGER, LEDGER_EXAMPLES))
     _add_protect(command("protect", "protect your own file by a plan", PROTECT, PROTECT_EXAMPLES))
-    _add_estimate(command("estimate", "estimates from a release", ESTIMATE, ESTIMATE_EXAMPLES))
+    _add_estimate(command("estimate", "estimates from public/ alone", ESTIMATE, ESTIMATE_EXAMPLES))
     return parser
 
 
