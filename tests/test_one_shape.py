@@ -402,7 +402,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "no plan of reports": (
         lambda: deniable.Released(FRAME, "plan.json"),  # type: ignore[arg-type]
-        "'plan.json' is not a plan; make one",
+        "'plan.json' is not a plan; give the",
     ),
     "fewer clients than views": (
         lambda: deniable.randomize(FRAME[NAMES].head(2), PLANS["RRBA"]()),

@@ -84,15 +84,15 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(parser=added)
         return added
 
-    _add_channel(command("channel", "privacy of a channel, estimates"))
-    _add_design(command("design", "best channel for requirements"))
+    _add_channel(command("channel", "a channel's privacy and estimates"))
+    _add_design(command("design", "best channel for stated requirements"))
     _add_schema(command("schema", "draft a schema of your own file"))
     _add_compare(command("compare", "utility against exact epsilon"))
     _add_plan(command("plan", "mechanism and exact epsilon of each column"))
     _add_ledger(command("ledger", "count releases by population"))
     _add_protect(command("protect", "protect your own file by a plan"))
     _add_secure_sum(command("secure-sum", "pairs of several parties"))
-    _add_estimate(command("estimate", "estimates from a release"))
+    _add_estimate(command("estimate", "estimates from public/ alone"))
     _add_rrba(command("rrba", "collect tables between processes"))
     return parser
 

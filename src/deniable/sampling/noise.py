@@ -71,7 +71,7 @@ def refuse_scale(scale: float) -> None:
 def refuse_misfit(values: Floats, scales: Floats) -> None:
     """Raise `DeniableError` unless `values` and `scales` have one shape and scales are valid."""
     if values.shape != scales.shape:
-        raise DeniableError(f"shapes {values.shape} of values and {scales.shape} of scales differ")
+        raise DeniableError(f"values {values.shape}, scales {scales.shape}: shapes must be alike")
     if not (np.all(np.isfinite(scales)) and np.all(scales >= 0)):
         raise DeniableError("scales of noise must be finite and not negative")
 
@@ -98,8 +98,7 @@ class KeyedNoise(Noise):
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
         refuse_misfit(values, scales)
-        bits = self._bits_of_a_call()
-        shape = (runs, *values.shape)
+        bits, shape = self._bits_of_a_call(), (runs, *values.shape)
         noisy = np.broadcast_to(values, shape).reshape(-1).copy()
         wide = np.broadcast_to(scales, shape).reshape(-1)
         for number in np.flatnonzero(wide > 0).tolist():
@@ -148,7 +147,7 @@ class Bits:
     def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
         """Return an event of probability `numerator` / `denominator`, exactly.
 
-        `first` is 2**64 times it, rounded down, if known: of words, that one alone decides nothing.
+        `first` is 2**64 times the probability, rounded down. Only this word decides nothing.
         """
         self.events += 1
         if first is None:
