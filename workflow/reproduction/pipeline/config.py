@@ -21,12 +21,11 @@ from reproduction.papers.rrba import settings as rrba
 from reproduction.pipeline.release_sweeps import ReleaseEntry, ReleaseSweep, releases_of
 from reproduction.study import Cell, StudySettings
 
-UNNAMED = {
+UNNAMED = {  # settings that the rows of a study's tables do not name
     "multirr_tables": ("matrix", "projection"),
     "multirr_fig2": ("matrix", "p"),
     "multirr_fig3": ("matrix",),
 }
-"""Settings that the rows of a study's tables do not name."""
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 
 

@@ -23,11 +23,10 @@ from reproduction.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS, RAW = Path("results"), Path("results/data/raw")
-ESTIMATES = (
+ESTIMATES = (  # files of the estimates of each release
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
     *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
 )
-"""Files of the estimates of each release."""
 
 
 @dataclass(frozen=True)

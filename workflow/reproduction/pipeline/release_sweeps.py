@@ -95,12 +95,11 @@ def _kind_of_entry(entry: Any) -> str:
     return "ReleaseSweep" if given else "ReleaseSettings"
 
 
-ReleaseEntry = Annotated[
+ReleaseEntry = Annotated[  # an entry of `releases` in the config
     Annotated[ReleaseSettings, Tag("ReleaseSettings")]
     | Annotated[ReleaseSweep, Tag("ReleaseSweep")],
     Discriminator(_kind_of_entry),
 ]
-"""An entry of `releases` in the config."""
 
 
 def releases_of(entry: ReleaseSettings) -> list[ReleaseSettings]:

@@ -13,7 +13,7 @@ from deniable.display import Row, style
 from deniable.errors import from_extras
 
 from reproduction.report.own_sections import epsilon_of, of_all_records
-from reproduction.study import texts
+from reproduction.study import texts, where
 
 with from_extras():
     from matplotlib.axes import Axes
@@ -58,9 +58,7 @@ def _categories(check: pd.DataFrame, margins: pd.DataFrame) -> Iterator[tuple[An
     """Yield total variation distances: half the sum of the absolute errors of proportions."""
     measure = "total variation distance"
     if "estimate" in margins:
-        original = of_all_records(check[check["check"] == "coverage"])[
-            ["columns", "values", "original"]
-        ]
+        original = of_all_records(where(check, check="coverage"))[["columns", "values", "original"]]
         own = of_all_records(margins[margins["target"] == "file"])
         both = own.merge(original, left_on=["column", "value"], right_on=["columns", "values"])
         both["error"] = (both["estimate"] - both["original"]).abs() / 2

@@ -145,10 +145,9 @@ def _number_or_text(text: str) -> Any:
 def _filled(template: str, values: Place) -> str:
     try:
         return template.format(**values)
-    except KeyError as unknown:
-        raise DataError(
-            f"the figure {template!r} names {unknown}; there are {', '.join(values)}"
-        ) from None
+    except KeyError as name:
+        known = ", ".join(values)
+        raise DataError(f"the figure {template!r} names {name}; there are {known}") from None
 
 
 class _Range(list[float]):

@@ -285,6 +285,4 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
 
 def ratios_of(pairs: Iterable[Pair]) -> str:
     """Return the range of the finite ratios of first to second in `pairs`."""
-    return range_of(
-        first["median"] / second["median"] for first, second in pairs if second["median"]
-    )
+    return range_of(a["median"] / b["median"] for a, b in pairs if b["median"])

@@ -34,7 +34,7 @@ LOWEST, APART = "▾", "*"
 MARKS = {LOWEST: "lowest", **{SIGN[name]: name for name in ("holds", "fails", "fitted")}}
 """Signs in a cell, and how the cell looks."""
 MISSING = "–"
-HEADS = {
+HEADS = {  # headings of columns that are not called as on a page
     "t_v": "T_v",
     "t_d": "T_d",
     "sigma": "σ",
@@ -45,7 +45,6 @@ HEADS = {
     "degrees_of_freedom": "df",
     "records_a_cell": "records per cell",
 }
-"""Headings of columns that are not called as on a page."""
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
@@ -210,9 +209,7 @@ def pivot(
         shown = [_number(cell, value, written, intervals) for cell in row]
         marks = [_mark(cell, value, lowest, compared) for cell in row]
         rows.append((*map(_text, key), *map("".join, zip(shown, marks, strict=True))))
-    return PageTable(
-        label, (*heads.values(), *(named[each] for each in columns)), tuple(rows), caption
-    )
+    return PageTable(label, (*heads.values(), *(named[at] for at in columns)), tuple(rows), caption)
 
 
 def _number(cell: Row | None, value: str, text: Callable[[Any], str], intervals: bool) -> str:

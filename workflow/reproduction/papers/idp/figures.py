@@ -274,17 +274,14 @@ def noises(table: pd.DataFrame) -> Figure:
             shown = part if column == "wasserstein" else part.drop(columns="ci_low")
             style.line_with_band(axis, shown, "exact_epsilon", column, **options)
         style.log_scale(axis.xaxis, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0], style.as_number)
-        style.log_scale(
-            axis.yaxis, [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], style.as_share
-        )
+        ticks = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+        style.log_scale(axis.yaxis, ticks, style.as_share)
         style.gridded(axis)
 
     rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a report"
     columns = {"wasserstein": "Wasserstein distance", "rmse": "root mean squared error of the mean"}
-    size, around = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1)
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.22, 0), xlabel, share=(False, False)
-    )
+    size, around, apart = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1), (False, False)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.22, 0), xlabel, share=apart)
     looks = {noise: style.look(colour, label=noise) for noise, colour in NOISES.items()}
     for name, line in names.SHOWN_ESTIMATORS.items():
         looks[name] = style.look(style.INK, line, label=names.ESTIMATORS[name])

@@ -136,10 +136,8 @@ class IdpForests:
 
     @cached_property
     def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:
-        if len(self.data.classes) != 2:
-            raise DeniableError(
-                f"the records have {len(self.data.classes)} classes; these studies need two"
-            )
+        if (classes := len(self.data.classes)) != 2:
+            raise DeniableError(f"the records have {classes} classes; these studies need two")
         return self.data.training_split()
 
     @cached_property

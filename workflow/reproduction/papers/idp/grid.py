@@ -43,8 +43,7 @@ ESTIMATORS: dict[str, CountsEstimator] = {
         reports, channel, smoothed=False, rise=1e-3 * float(np.exp(channel.epsilon))
     ),
     "maximum likelihood": lambda reports, channel: maximum_likelihood(reports, channel).proportions,
-}
-"""EMS and EM with an early stop are from [square_wave], which stops EMS at a rise of 1e-3 nats."""
+}  # EMS and EM with an early stop are from [square_wave], which stops EMS at a rise of 1e-3 nats
 
 
 def compare_noises(

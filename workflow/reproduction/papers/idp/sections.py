@@ -20,8 +20,7 @@ COMPARED = (
     *(("dp_um", "dp"), ("idp_ls", "dp_um"), ("idp_cbls", "idp_ls"), ("idp_cbls", "dp")),
     *(("idp_cbls", "least_dp"), ("idp_cbls", "dp_median")),
     *((name, "no_data") for name in MASKED),
-)
-"""Pairs of methods: the table of ratios divides the SSE of the first by the SSE of the second."""
+)  # pairs of methods: the table of ratios divides the SSE of the first by the SSE of the second
 NAMES = {
     name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
 } | {"dp": "DP", "least_dp": "least SSE of true DP", "no_data": "a file of zeros"}
@@ -115,8 +114,7 @@ def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
 ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {
     "microaggregation": "microaggregation alone",
     **{"original": "the original records", "majority": "no data: 0, majority class"},
-}
-"""The rows of the overview. "majority" also has the errors of "no_data"."""
+}  # The rows of the overview. "majority" also has the errors of "no_data".
 
 
 def overview(tables: Tables) -> dict[str, Any]:

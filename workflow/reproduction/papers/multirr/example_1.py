@@ -33,8 +33,7 @@ PRINTED: dict[tuple[int, int], dict[str, Values]] = {
         "lambda_2": (Fraction(2, 3), Fraction(1, 3)),
     },
     (1, 2): {"lambda_2": (HALF, HALF)},
-}
-"""The printed values after an attribute was adjusted in a sweep, by sweep and attribute."""
+}  # the printed values after an attribute was adjusted in a sweep, by sweep and attribute
 PRINTED_LIMIT = {
     "weight": (Fraction(1, 8), Fraction(0), Fraction(1, 8)),
     "joint": (HALF, Fraction(0), Fraction(0), HALF),  # (14)

@@ -51,10 +51,8 @@ SHOWN_SIGMAS = (0.1, 0.3, 0.5)
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 REGENERATED_STYLE = {
-    "joint": look("#d55e00", marker="s", label="regenerated, one matrix a cluster (joint)"),
-    "kronecker": look(
-        "#0072b2", marker="o", label="regenerated, attribute by attribute (kronecker)"
-    ),
+    "joint": look("#d55e00", "-", "s", "regenerated, one matrix a cluster (joint)"),
+    "kronecker": look("#0072b2", "-", "o", "regenerated, attribute by attribute (kronecker)"),
 }
 BESIDE = {"joint": -0.055, "kronecker": 0.055}  # the published value
 COVERAGE = r"coverage $\sigma$: share of the cells that a query asks for"
@@ -192,10 +190,12 @@ def epsilon(table: pd.DataFrame) -> Figure:
 
     rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
     columns = {name: f"{name} attributes" for name in table["attributes"].unique()}
-    around, xlabel = (0.75, 0.1, 0.95, 1.5), r"exact $\epsilon$ of a whole record"
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.1, 0), xlabel, share=(False, True)
+    around, xlabel, own = (
+        (0.75, 0.1, 0.95, 1.5),
+        r"exact $\epsilon$ of a whole record",
+        (False, True),
     )
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, share=own)
     keys = style.legend_keys(METHOD_STYLE, names.AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"

@@ -118,14 +118,12 @@ def _one_median(cells: pd.DataFrame) -> dict[str, float]:
     return _chi_square(printed, [test])
 
 
-def _chi_square(
-    printed: "pd.Series[float]", tests: Sequence[Mapping[str, Any]]
-) -> dict[str, float]:
-    """Return the range of `printed` values, and the sum of independent `tests`."""
+def _chi_square(values: "pd.Series[float]", tests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the range of published `values`, and the sum of independent `tests`."""
     names = ("statistic", "degrees_of_freedom")
     statistic, freedom = (sum(test[name] for test in tests) for name in names)
     p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
-    ends = {"printed_low": printed.min(), "printed_high": printed.max(), "p_value": p_value}
+    ends = {"printed_low": values.min(), "printed_high": values.max(), "p_value": p_value}
     return ends | {"statistic": statistic, "degrees_of_freedom": freedom}
 
 

@@ -39,8 +39,7 @@ SKEWED = [
 CHANNELS: Mapping[str, Channel] = {
     "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
     "four different columns": DenseChannel(np.array(SKEWED)),
-}
-"""A symmetric channel and another one, both of parity 15, that approach the bound."""
+}  # a symmetric channel and another one, both of parity 15, that approach the bound
 
 
 def bound_table(

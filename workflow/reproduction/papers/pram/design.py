@@ -66,8 +66,7 @@ SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
     ("education", 2.0, TRACE, "least trace"),
     ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
     ("education", 2.0, ORDINAL, "invariant, least ordinal distance"),
-)
-"""The optimized matrices of the figure: attribute, epsilon, kind, and the kind in words."""
+)  # the optimized matrices of the figure: attribute, epsilon, kind, and the kind in words
 
 
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:

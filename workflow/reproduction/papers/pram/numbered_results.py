@@ -39,7 +39,8 @@ from deniable.privacy import (
     witness,
 )
 
-Distribution = dict[tuple[int, ...], float]  # the probability of each table of counts
+Table = tuple[int, ...]  # of counts
+Distribution = dict[Table, float]  # the probability of each table
 Row = tuple[str, str, str, int, float, str]
 """A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, or
 priors with sets), the largest gap to the result, relative to its size where it has one, and the
@@ -62,7 +63,7 @@ def numbered_results() -> pd.DataFrame:
     return table.assign(verdict=np.where(table["gap"] <= ROUNDING, "holds", "fails"))
 
 
-def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
+def tables_of(records: int, categories: int) -> Iterator[Table]:
     """Yield every table of counts over `categories` categories with the total `records`."""
     for bars in itertools.combinations(range(records + categories - 1), categories - 1):
         edges = (-1, *bars, records + categories - 1)
@@ -104,9 +105,7 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
     return found
 
 
-def moments(
-    distribution: Distribution, value: Callable[[tuple[int, ...]], Floats]
-) -> tuple[Floats, Floats]:
+def moments(distribution: Distribution, value: Callable[[Table], Floats]) -> tuple[Floats, Floats]:
     """Return mean and covariance matrix of `value`, a vector of each table in a `distribution`."""
     weights = np.array(list(distribution.values()))
     vectors = np.array([value(table) for table in distribution])
@@ -164,16 +163,14 @@ def _shares(method: Callable[[Floats], Channel]) -> tuple[Floats, Floats, Floats
     return *moments(mixture(parts), _proportions), within, gap
 
 
-def _proportions(table: tuple[int, ...]) -> Floats:
+def _proportions(table: Table) -> Floats:
     return np.asarray(np.array(table) / RECORDS)
 
 
 def _post_randomization() -> Iterator[Row]:
     """Check section 2, post-randomization, with a matrix made of each table of true counts."""
     tables = [_proportions(table) for table in tables_of(RECORDS, 3)]
-    gaps = [
-        _farthest(make(pi).reported(pi), pi) for pi in tables for make in (_two_step, resampling)
-    ]
+    gaps = [_farthest(by(pi).reported(pi), pi) for pi in tables for by in (_two_step, resampling)]
     says, figure = "matrices that leave the file's shares as they are", "two-step and resampling"
     figure += " matrices, zero counts too"
     yield "(2.1)", says, ENUMERATED, len(gaps), max(gaps), figure

@@ -48,14 +48,13 @@ from deniable.rrba import (
 
 from reproduction.study import Cell
 
-UPDATES: Mapping[str, Rule] = {
+UPDATES: Mapping[str, Rule] = {  # rules for the next table, by ``update``
     "printed": PRINTED,
     "printed_first_version": PRINTED_FIRST_VERSION,
     "projected": Rule("block", "projected", 0.1),
     "pooled": POOLED,
     "uniform": Rule("none"),
 }
-"""Rules for the next table, by ``update``."""
 
 
 @dataclass(frozen=True)

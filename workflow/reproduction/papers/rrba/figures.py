@@ -345,10 +345,9 @@ def equal(table: pd.DataFrame) -> Figure:
 
     rows = {metric: names.METRICS[metric] for metric in names.COMPARED}
     columns = {(file, k): f"{names.FILES[file]}, {k}-way" for file, k in cells}
-    size, around, share = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1), (True, "row")
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.08, 0.1), "exact ε", share=share
-    )
+    size, around, gaps = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1), (0.08, 0.1)
+    share = (True, "row")
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "exact ε", share=share)
     return style.finish(
         figure,
         "Distances at equal exact epsilon of one answer",

@@ -70,12 +70,11 @@ MEASURES = {
     "jensen_shannon": jensen_shannon_distances,
     "chi_squared": chi_squared_between,
 }
-METRICS: Mapping[str, tuple[str, ...]] = {
+METRICS: Mapping[str, tuple[str, ...]] = {  # what is measured, by reading
     "noisy": ("l2", "squared_error"),
     "projected": tuple(MEASURES),
     "last_block": tuple(MEASURES),
 }
-"""What is measured, by reading."""
 BOTH, LAST = ("noisy", "projected"), ("last_block",)
 ADAPTED = {
     "rrba": POOLED,
@@ -150,9 +149,7 @@ class _Simulation:
                     values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
                     found[method, reading, metric][:, places] = values.T
         # For each measure the mean over sets, then the sets.
-        return np.hstack(
-            [each for v in found.values() for each in (v.mean(axis=1, keepdims=True), v)]
-        )
+        return np.hstack([a for v in found.values() for a in (v.mean(axis=1, keepdims=True), v)])
 
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""

@@ -144,9 +144,7 @@ def _as_claimed(name: str, table: pd.DataFrame) -> Outcome:
     own = table["method"].isin(METHODS[2:]) & (table["domain"] == "public")
     part = table[own & (table["reading"] == reading) & (table["clusters"] == clusters)]
     part = require_any(part, "an audit of it")
-    comparisons = (
-        UNKNOWN if pd.isna(holds) else Comparison(1.0 if holds else -1.0) for holds in part["holds"]
-    )
+    comparisons = (UNKNOWN if pd.isna(h) else Comparison(1.0 if h else -1.0) for h in part["holds"])
     largest = part.groupby("unit", sort=False)["times_claimed"].max()
     said = ", ".join(f"{unit} {times:.3g}" for unit, times in largest.items())
     condition = f" ({OF_FIXED_CLUSTERS})" if clusters == FIXED else ""
@@ -226,14 +224,12 @@ def _cluster_based_best_at_small_k(tables: Tables) -> Outcome:
 
 
 def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
-    small, most = [k for k in tables.k if k <= BEST_K[1]], tables.k[-1]
+    small, end = [k for k in tables.k if k <= BEST_K[1]], tables.k[-1]
     pairs = [
-        (tables.least(*setting, small)[1], tables.sse_of("idp_cbls", *setting, most))
+        (tables.least(*setting, small)[1], tables.sse_of("idp_cbls", *setting, end))
         for setting in tables.settings
     ]
-    return below(
-        require_any(pairs), f"best of k <= {BEST_K[1]} over k = {most}: {ratios_of(pairs)}"
-    )
+    return below(require_any(pairs), f"best of k <= {BEST_K[1]} over k = {end}: {ratios_of(pairs)}")
 
 
 def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
@@ -246,25 +242,23 @@ def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
     return below(pairs, "; ".join(ends))
 
 
-def _shortfalls(
-    method: str, printed: Mapping[float, int], margin: float, tables: Tables
-) -> Outcome:
+def _shortfalls(method: str, stated: Mapping[float, int], margin: float, tables: Tables) -> Outcome:
     """Test by how many per cent the best F of a method lies below the bound, by epsilon."""
     bound = tables.measures["original", 0.0, 0.0, 0]
     factor = tables.cluster_based.values_of("domain_factor")[0]
-    found = {epsilon: ratio(tables.best([method], epsilon, factor), bound) for epsilon in printed}
+    found = {epsilon: ratio(tables.best([method], epsilon, factor), bound) for epsilon in stated}
     said = (
         f"{1 - found[epsilon]['median']:.1%} below the bound at epsilon {epsilon:g} "
         f"({percent} % in the text)"
-        for epsilon, percent in printed.items()
+        for epsilon, percent in stated.items()
     )
-    pairs = [(found[epsilon], exact_row(1 - percent / 100)) for epsilon, percent in printed.items()]
+    pairs = [(found[epsilon], exact_row(1 - percent / 100)) for epsilon, percent in stated.items()]
     return within_tolerance(
         pairs, margin, ", ".join(said), picked_from=len(tables.cluster_based.values_of("k"))
     )
 
 
-def _forests_of_cluster_based_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
+def _forests_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
     pairs = [
         (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
         for c in tables.cluster_based.values_of("domain_factor")
@@ -290,14 +284,12 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
 
-def _above_true_dp(
-    epsilons: Sequence[tuple[float, float]], margin: float, tables: Tables
-) -> Outcome:
-    """Test that the best F of iDP-CBLS is above true DP less a `margin`, at `epsilons` of both."""
+def _above_true_dp(spent: Sequence[tuple[float, float]], margin: float, tables: Tables) -> Outcome:
+    """Test that the best F of iDP-CBLS is above true DP less a `margin`, at epsilons of both."""
     factors = tables.cluster_based.values_of("domain_factor")
     pairs = [
         (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))
-        for (own, other), factor in product(epsilons, factors)
+        for (own, other), factor in product(spent, factors)
     ]
     picked = max(len(tables.cluster_based.values_of("k")), len(TRUE_DP))
     apart = below([(true, own) for own, true in pairs], "").comparisons
@@ -334,9 +326,7 @@ TESTS: Mapping[str, Test] = {
     "forests_of_cluster_based_below_the_bound": partial(
         _shortfalls, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT
     ),
-    "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(
-        _forests_of_cluster_based_at_less_epsilon
-    ),
+    "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(_forests_at_less_epsilon),
     "forests_improve_on_the_bound": _forests_improve_on_the_bound,
     "better_than_true_dp_at_small_epsilon": partial(
         _above_true_dp, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F

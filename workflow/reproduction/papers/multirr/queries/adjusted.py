@@ -207,14 +207,12 @@ class StatedQueries(AdjustedQueries):
         return super()._errors([*tables, np.full(size, 1 / size)], pair, queries)
 
 
-def _estimate(
-    protocol: Protocol, runs: Sequence[Microdata], projection: str
-) -> list[tuple[Floats, ...]]:
+def _estimate(protocol: Protocol, runs: Sequence[Microdata], name: str) -> list[tuple[Floats, ...]]:
     """Return the estimated distributions of all clusters for each replicate, as tables."""
     parts = []
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         counts = np.stack([reports.counts(cluster).reshape(-1) for reports in runs])
         shape = protocol.domain.project(cluster).shape
-        estimates = PROJECTIONS[projection](counts, channel)
+        estimates = PROJECTIONS[name](counts, channel)
         parts.append(estimates.reshape(len(runs), *shape))
     return [tuple(part[run] for part in parts) for run in range(len(runs))]

@@ -153,5 +153,4 @@ ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
     "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel).estimate),
-}
-"""All estimators but ``rr_independent``, which has a projection."""
+}  # all estimators but ``rr_independent``, which has a projection

@@ -31,12 +31,11 @@ from reproduction.study import Cell
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
 """Sizes of persons under ``pps`` by relationship, 1 for all others."""
-ESTIMATORS = {
+ESTIMATORS = {  # the measures of each estimator for the population
     "hajek": ("coverage", "variance_ratio", "bias"),
     "horvitz_thompson": ("coverage", "variance_ratio", "bias", "expected_bias"),
     "unweighted": ("coverage", "bias", "expected_bias"),
 }
-"""The measures of each estimator for the population."""
 OF_ALL_CATEGORIES = ("coverage", "variance_ratio")
 
 

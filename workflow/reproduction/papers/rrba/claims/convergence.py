@@ -41,13 +41,12 @@ from reproduction.study import (
     where,
 )
 
-READINGS = {
+READINGS = {  # by update and criterion
     ("printed", "first"): "first time, tables as printed",
     ("projected", "first"): "first time, tables projected",
     ("printed", "lasting"): "for good, tables as printed",
     ("projected", "lasting"): "for good, tables projected",
 }
-"""By update and criterion."""
 RUN = ["dataset", "probability", "block_size", "p"]
 BLOCKS = 200  # of a run ([rrba], 7.1)
 OPEN = "; the end of the run leaves {} of {} open"

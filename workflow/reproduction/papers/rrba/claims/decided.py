@@ -11,8 +11,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 
+from deniable.display import Tables
 from deniable.rrba import (
     answer_epsilon,
     claimed_epsilon,
@@ -42,10 +42,8 @@ PRINTED_PAIRS = {  # by place: epsilon, p
 
 
 def _two_coins_estimate(_: str) -> Outcome:
-    truths = [Fraction(step, 20) for step in range(21)]
-    return counted(
-        (estimate_from_two_coins(two_coins(truth)) == truth for truth in truths), "exact"
-    )
+    every = [Fraction(step, 20) for step in range(21)]
+    return counted((estimate_from_two_coins(two_coins(truth)) == truth for truth in every), "exact")
 
 
 def _two_coins_epsilon(_: str) -> Outcome:
@@ -178,9 +176,7 @@ TESTS: Mapping[str, Test] = {
 }
 
 
-def evidence_of(
-    claims: Iterable[Claim], tables: Mapping[str, pd.DataFrame]
-) -> dict[str, list[Evidence]]:
+def evidence_of(claims: Iterable[Claim], tables: Tables) -> dict[str, list[Evidence]]:
     """Return the evidence in `tables` by name; exact `claims` are about their readings."""
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
