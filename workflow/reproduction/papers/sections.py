@@ -63,11 +63,8 @@ def in_words(text: Any, called: Mapping[str, str]) -> str:
 def counted(verdicts: Iterable[str]) -> list[tuple[str, str]]:
     """Return each of the `verdicts` with its number in words, in the order of the counts."""
     found = Counter(verdicts)
-    return [
-        (name, f"{found[name]} {said[found[name] > 1]}")
-        for name, said in VERDICTS.items()
-        if found[name]
-    ]
+    known = [(name, found[name], said) for name, said in VERDICTS.items() if found[name]]
+    return [(name, f"{number} {said[number > 1]}") for name, number, said in known]
 
 
 def audit(tables: Tables) -> dict[str, Any]:

@@ -44,10 +44,7 @@ def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: P
 
 def _columns(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> Columns:
     """Return the names of the columns of all data sets, and of files drawn from networks."""
-    found = {
-        name: [column.name for column in dataset.columns.values()]
-        for name, dataset in datasets.items()
-    }
+    found = {k: [column.name for column in v.columns.values()] for k, v in datasets.items()}
     if any((each.data or "").startswith(NETWORK_FILES) for each in config.releases):
         from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
 

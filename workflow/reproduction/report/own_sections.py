@@ -162,8 +162,7 @@ def _estimates(table: pd.DataFrame | None) -> list[Row]:
     """Return the estimates of all records, for the population if possible."""
     if table is None or "estimate" not in table:
         return []
-    targets = set(table["target"].dropna())
-    target = "population" if "population" in targets else "file"
+    target = "population" if "population" in set(table["target"]) else "file"
     return rows_of(of_all_records(table[table["target"] == target]))
 
 

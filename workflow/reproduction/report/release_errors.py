@@ -117,10 +117,8 @@ def sweep_table(
     for name, options in settings.items():
         document = documents[name]
         release = document["release"]
-        about = {"release": name} | {
-            key: json.dumps(value) if isinstance(value, list | dict) else value
-            for key, value in options.items()
-        }
+        texts_of = {k: json.dumps(v) for k, v in options.items() if isinstance(v, list | dict)}
+        about = {"release": name, **options, **texts_of}
         about["exact_epsilon"] = epsilon_of(document["epsilon"]["record"])
         about |= {"unit": document["unit"], "records": release["records"]}
         source = {"data_source": release["data_source"]}

@@ -62,10 +62,8 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 
 
 def _possible(contents: Contents) -> list[Page]:
-    pages = [
-        replace(page, sections=tuple(s for s in page.sections if s.possible(contents.tables)))
-        for page in PAGES
-    ]
+    tables = contents.tables
+    pages = (replace(p, sections=tuple(s for s in p.sections if s.possible(tables))) for p in PAGES)
     return [page for page in pages if page.sections]
 
 

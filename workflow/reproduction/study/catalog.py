@@ -103,11 +103,8 @@ class StudyTable:
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a setting or row, `cell`, belongs to the table."""
-        return all(
-            cell[key] in (values if isinstance(values, tuple) else (values,))
-            for key, values in self.where.items()
-            if key in cell
-        )
+        asked = {k: v if isinstance(v, tuple) else (v,) for k, v in self.where.items() if k in cell}
+        return all(cell[key] in values for key, values in asked.items())
 
     @property
     def compared(self) -> bool:

@@ -99,10 +99,8 @@ class PageTable:
     def looks(self, row: Sequence[str]) -> list[str]:
         """Return the CSS classes of each cell of a `row`: alignment, and the sign in it."""
         signs = ((look for sign, look in MARKS.items() if sign in cell) for cell in row)
-        return [
-            f"{'l ' if left else ''}{next(found, '')}".strip()
-            for left, found in zip(self.left, signs, strict=True)
-        ]
+        both = zip(self.left, signs, strict=True)
+        return [f"{'l ' if left else ''}{next(found, '')}".strip() for left, found in both]
 
 
 def texts(table: pd.DataFrame, text: Callable[[Row], str]) -> pd.Series:
@@ -191,10 +189,8 @@ def pivot(
     titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
     heads = {key: title for key, title in titles.items() if key in table}
     found = dict.fromkeys(table[column].sort_values())
-    named = names or {
-        each: each if isinstance(each, str) else f"{_head(column)} = {_text(each)}"
-        for each in found
-    }
+    own = f"{_head(column)} = "
+    named = names or {k: k if isinstance(k, str) else f"{own}{_text(k)}" for k in found}
     columns = [each for each in named if each in found]
     value = value or next(name for name in VALUES if name in table)
     numeric = pd.api.types.is_numeric_dtype(table[value])

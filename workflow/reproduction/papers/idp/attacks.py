@@ -148,10 +148,8 @@ class _Attacks:
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
             generator = self._generator(f"likelihood {reading}", method, formed.k)
-            one, two = (
-                NoisyCentroids(each.centres[differs], each.scales[differs], each.upper[differs])
-                for each in (actual, other)
-            )
+            of_both = ((each.centres, each.scales, each.upper) for each in (actual, other))
+            one, two = (NoisyCentroids(*(own[differs] for own in arrays)) for arrays in of_both)
             yield reading, likelihood_attack(one, two, generator, self.runs)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:

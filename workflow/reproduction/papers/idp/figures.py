@@ -78,10 +78,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     """Plot the F-measures of a `table` on a `dataset`, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
-    columns = {
-        (factor, name): f"{name}\ndomain to {factor:g} × maximum"
-        for factor, name in product(factors, dict.fromkeys(table["class"]))
-    }
+    every = product(factors, dict.fromkeys(table["class"]))
+    columns = {(factor, name): f"{name}\ndomain to {factor:g} × maximum" for factor, name in every}
 
     def panel(axis: Axes, epsilon: float, column: tuple[float, str]) -> None:
         at = {"epsilon": (epsilon, names.NOT_APPLICABLE), "class": column[1]}
@@ -262,11 +260,8 @@ NOISES = {
 @style.in_style
 def noises(table: pd.DataFrame) -> Figure:
     """Plot from a `table` the distance to the true distribution and the error of its mean."""
-    lines = {
-        (noise, estimator): style.look(colour, line, linewidth=1.6)
-        for noise, colour in NOISES.items()
-        for estimator, line in names.SHOWN_ESTIMATORS.items()
-    }
+    every = product(NOISES.items(), names.SHOWN_ESTIMATORS.items())
+    lines = {(n, e): style.look(colour, line, linewidth=1.6) for (n, colour), (e, line) in every}
 
     def panel(axis: Axes, _: str, column: str) -> None:
         for (noise, estimator), options in lines.items():

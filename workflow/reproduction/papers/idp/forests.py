@@ -18,6 +18,7 @@ for each k: their k is 0, as is an epsilon or a domain factor that does not appl
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,8 @@ class IdpForests:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: domain_factor, class."""
         factors = (0,) if cell["method"] in REFERENCES else self.domain_factors
-        return [
-            {"domain_factor": float(factor), "class": name}
-            for factor in factors
-            for name in self.data.classes
-        ]
+        every = product(factors, self.data.classes)
+        return [{"domain_factor": float(factor), "class": name} for factor, name in every]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return F-measures, shape (replicates, outputs). Cells: method, epsilon, k (or 0)."""

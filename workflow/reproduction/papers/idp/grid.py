@@ -127,10 +127,8 @@ def _coverage(
         return np.concatenate([means, grid_quantiles(distributions, scale, 0.5)], axis=-1)
 
     right = statistics(truth)
-    found = [
-        bootstrap_intervals(table, channel, statistics, generator, resamples=resamples, rise=RISE)
-        for table in reports
-    ]
+    intervals = partial(bootstrap_intervals, resamples=resamples, rise=RISE)
+    found = [intervals(table, channel, statistics, generator) for table in reports]
     held = np.sum([(each.low <= right) & (right <= each.high) for each in found], axis=0)
     low, high = clopper_pearson(held, len(found))
     columns: dict[str, float] = {"intervals": len(found)}

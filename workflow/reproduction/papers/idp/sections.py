@@ -73,16 +73,13 @@ def forests(tables: Tables) -> dict[str, Any]:
 def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
     """Prepare the best classifiers on one `dataset` from its `table`, and classes not learned."""
     factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
-    return {
-        "best": _best(where(table, domain_factor=factor), dataset),
-        "unlearned": _unlearned(table, dataset),
-    }
+    best = _best(where(table, domain_factor=factor), dataset)
+    return {"best": best, "unlearned": _unlearned(table, dataset)}
 
 
 def _best(table: pd.DataFrame, dataset: str) -> PageTable:
     """Return the largest mean F of iDP-CBLS over k, and of the classifiers with true DP."""
-    keys = ["method", "epsilon", "k"]
-    means = table.groupby(keys, sort=False)["f_measure"].mean().reset_index()
+    means = table.groupby(["method", "epsilon", "k"], sort=False)["f_measure"].mean().reset_index()
     kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "true DP")
     part = where(means, method=(*kinds,))
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})
@@ -96,10 +93,8 @@ def _best(table: pd.DataFrame, dataset: str) -> PageTable:
 
 def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
     """Count by method the settings in which the rarer class is hardly ever recognized."""
-    majority, original = (
-        where(table, method=name).set_index("class")["f_measure"]
-        for name in ("majority", "original")
-    )
+    both = (where(table, method=name) for name in ("majority", "original"))
+    majority, original = (part.set_index("class")["f_measure"] for part in both)
     if len(majority) != 2 or not len(original):
         return None
     rare = str(majority.idxmin())
@@ -264,9 +259,6 @@ def _covered(table: pd.DataFrame) -> PageTable:
             found = {"statistic": name, "covered": percent(held / made) + sign}
             found["limits"] = between(low, high, percent)
             rows.append(of | found | {"intervals": made})
-    return all_rows(
-        pd.DataFrame(rows),
-        "coverage of bootstrap intervals, all ε together",
-        COVERED,
-        "The limits (Clopper and Pearson) hold together with 95 % confidence.",
-    )
+    label = "coverage of bootstrap intervals, all ε together"
+    caption = "The limits (Clopper and Pearson) hold together with 95 % confidence."
+    return all_rows(pd.DataFrame(rows), label, COVERED, caption)

@@ -140,10 +140,8 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
     best allocation, with V_j the variance within classes in units of s_j^2: the least mean over j
     of V_j exp(-2 epsilon_j).
     """
-    within = sum(
-        int(np.sum(data.labels == code)) * data.values[data.labels == code].var(axis=0)
-        for code in np.unique(data.labels)
-    )
+    classes = (data.values[data.labels == code] for code in np.unique(data.labels))
+    within = sum(len(part) * part.var(axis=0) for part in classes)
     variances = np.sort(np.asarray(within) / len(data) / sample_variances(data.values))[::-1]
     # The budget lowers the largest terms to one level and leaves the others.
     logs = np.log(variances)

@@ -121,10 +121,8 @@ def _row(step: ExampleStep) -> dict[str, Any]:
 
 
 def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dict[str, Any]:
-    published, regenerated = (
-        "; ".join(f"{name} {_text(values)}" for name, values in each.items())
-        for each in (printed, found)
-    )
+    both = ((f"{name} {_text(of)}" for name, of in each.items()) for each in (printed, found))
+    published, regenerated = map("; ".join, both)
     verdict = ("agrees" if printed == found else "differs") if printed else "not printed"
     return {"published": published, "regenerated": regenerated, "verdict": verdict}
 

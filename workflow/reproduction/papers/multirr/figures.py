@@ -183,24 +183,19 @@ def epsilon(table: pd.DataFrame) -> Figure:
     table = names.first_clusters(table)
 
     def panel(axis: Axes, _: str, name: str) -> None:
-        part = where(table, attributes=name)
-        _medians(axis, part, "method", "epsilon", 1.6)
+        _medians(axis, where(table, attributes=name), "method", "epsilon", 1.6)
         _percent_scale(axis)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
     rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
     columns = {name: f"{name} attributes" for name in table["attributes"].unique()}
-    around, xlabel, own = (
-        (0.75, 0.1, 0.95, 1.5),
-        r"exact $\epsilon$ of a whole record",
-        (False, True),
-    )
+    around, own = (0.75, 0.1, 0.95, 1.5), (False, True)
+    xlabel = r"exact $\epsilon$ of a whole record"
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, share=own)
     keys = style.legend_keys(METHOD_STYLE, names.AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
-    title = "Beyond [multirr]: the methods at a stated epsilon"
-    return style.finish(figure, title, below, keys, 3)
+    return style.finish(figure, "Beyond [multirr]: the methods at a stated epsilon", below, keys, 3)
 
 
 @style.in_style
@@ -225,8 +220,7 @@ def assessment(table: pd.DataFrame) -> Figure:
         axis.set_title(name, fontsize=10)
 
     rows = {m: f"matrix: {m}\nagreement with the truth" for m in drawn["matrix"].unique()}
-    columns, size = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9)
-    around = (0.88, 0.1, 1.15, 1.05)
+    columns, size, around = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9), (0.88, 0.1, 1.15, 1.05)
     figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")
     for axis in axes[-1]:
         axis.set_xticks(sorted(drawn["p"].unique()))
@@ -323,10 +317,8 @@ def sweep(table: pd.DataFrame) -> Figure:
 
 
 def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> None:
-    values, low, high = (
-        here.pivot(index="t_v", columns="p", values=column)
-        for column in ("median_relative_error", "ci_low", "ci_high")
-    )
+    columns = ("median_relative_error", "ci_low", "ci_high")
+    values, low, high = (here.pivot(index="t_v", columns="p", values=each) for each in columns)
     axis.imshow(values, norm=shades, cmap="viridis_r", aspect="auto", origin="lower")
     best = values.to_numpy().argmin(axis=0)
     for column, row in enumerate(best):

@@ -99,12 +99,10 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
         "generalized_rr": KeepOrReplace.of_epsilon(shares.size, epsilon).matrix(),
         "two_step": two_step_with_epsilon(shares, epsilon).matrix(),
     }
-    losses = {
-        name: loss.value(P)
-        if max(violations(P, shares, requirements).values()) <= FEASIBLE
-        else np.nan
-        for name, P in closed.items()
-    }
+    losses = dict.fromkeys(closed, np.nan)
+    for name, P in closed.items():
+        if max(violations(P, shares, requirements).values()) <= FEASIBLE:
+            losses[name] = loss.value(P)
     return {
         "epsilon": epsilon,
         "loss": kind.loss,

@@ -322,8 +322,6 @@ def channels(table: pd.DataFrame) -> Figure:
     width = figure.get_figwidth()
     scale = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
     figure.colorbar(axes[0].images[0], cax=scale)
-    return style.finish(
-        figure,
-        "Designed channels: how likely each report is, given the truth",
-        "logarithmic ink; white: never reported; figures in percent",
-    )
+    below = "logarithmic ink; white: never reported; figures in percent"
+    title = "Designed channels: how likely each report is, given the truth"
+    return style.finish(figure, title, below)

@@ -57,8 +57,7 @@ RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 def numbered_results() -> pd.DataFrame:
     """Check every result; the verdict is "holds" if the gap is rounding, else "fails"."""
     rows = [row for check in CHECKS for row in check()]
-    names = ["result", "says", "test", "cases", "gap", "figure"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(rows, columns=["result", "says", "test", "cases", "gap", "figure"])
     table.insert(1, "section", table["result"].str.strip("()").str.partition(".")[0])
     return table.assign(verdict=np.where(table["gap"] <= ROUNDING, "holds", "fails"))
 
@@ -237,10 +236,8 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     figure = f"breaches at the bound of (3.5): {sum(broken)}"
     yield "(3.5)", says, test, len(broken), float(sum(broken)), figure
 
-    every = [
-        witness(channel_of_parity(3, largest_parity(low, high) * 1.01), low, high, direction)
-        for (low, high), direction in itertools.product(BREACHES, DIRECTIONS)
-    ]
+    beyond = [(channel_of_parity(3, largest_parity(*of) * 1.01), *of) for of in BREACHES]
+    every = [witness(*each, way) for each, way in itertools.product(beyond, DIRECTIONS)]
     shown = "none"
     if first := every[0]:
         shown = f"{float(first.prior_probability):.4g} → {float(first.posterior):.4g}"
@@ -283,10 +280,8 @@ def _parities() -> Iterator[Row]:
         gap = abs(float(ratios[-1] / goal - 1))
         yield number, says, "priors in fractions", len(masses), gap, figure
 
-    broken = sum(
-        each.largest > eta * (1 + ROUNDING) or each.smallest < (1 - ROUNDING) / eta
-        for each in factors
-    )
+    high, low = eta * (1 + ROUNDING), (1 - ROUNDING) / eta
+    broken = sum(each.largest > high or each.smallest < low for each in factors)
     says, figure = "η ≤ β guarantees β-factor privacy", f"β = η = {eta:g}: no breach"
     yield "(3.14) if", says, ON_A_GRID, len(factors), float(broken), figure
     betas = (1.0, 2.0, eta * (1 - 1e-9))

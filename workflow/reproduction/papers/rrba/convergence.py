@@ -102,8 +102,8 @@ class Convergence:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
         followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
-        sizes = (size,) * self.blocks
-        clients = sampled_blocks(followed.proportions, sizes, replicates, generator)
+        blocks = (size,) * self.blocks
+        clients = sampled_blocks(followed.proportions, blocks, replicates, generator)
         runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
         return np.stack([*self._outcomes(runs, followed, size)], axis=1)
 
@@ -121,8 +121,7 @@ class Convergence:
         # A diverged table stays as it is, which is no convergence.
         met &= np.abs(later).max(axis=-1) < DIVERGENCE_THRESHOLD
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
-        errors = runs.running_standard_errors()[..., at]
-        precise = at_least(self._reference_error(pooled), errors)
+        precise = at_least(self._reference_error(pooled), runs.running_standard_errors()[..., at])
         reach = Z_95 * float(self._reference_error(np.array(truth)))
         for reached, returned in ((met, averages), (lasting, averages), (precise, pooled)):
             block = np.where(reached.any(axis=1), reached.argmax(axis=1), self.blocks - 1)

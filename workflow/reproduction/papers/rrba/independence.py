@@ -106,11 +106,8 @@ class Table3:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output in a `cell`."""
         releases = self._releases(cell)
-        return [
-            {"hypothesis": hypothesis, "method": method, "epsilon_exact": releases[method].epsilon}
-            for hypothesis in HYPOTHESES
-            for method in TABLE_3_METHODS
-        ]
+        of_methods = [{"method": m, "epsilon_exact": releases[m].epsilon} for m in TABLE_3_METHODS]
+        return [{"hypothesis": each} | of for each in HYPOTHESES for of in of_methods]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the decisions of each trial, shape (replicates, outputs)."""

@@ -45,8 +45,7 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
         reduce(mul, (margin_over(pair, *each) for each in estimates if {*pair} & {*each[0]}))
         for pair in combinations(records.domain.names, 2)
     ]
-    parts = map(records.project, protocol.clusters)
-    columns = [part.domain.ravel(part.columns) for part in parts]
+    columns = [of.domain.ravel(of.columns) for of in map(records.project, protocol.clusters)]
     with warnings.catch_warnings():
         # The outputs `WORK` have the same facts.
         warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)

@@ -49,10 +49,8 @@ class PairQueries(shared.OfTrueRecords):
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: estimator, sigma, measure."""
-        return [
-            {"estimator": estimator, "sigma": sigma, "measure": measure}
-            for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
-        ]
+        every = product(self.estimators, self.coverages, MEASURES)
+        return [{"estimator": e, "sigma": sigma, "measure": m} for e, sigma, m in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         """Return the p of a `cell` and the epsilons of RR-Independent, for each `output`."""

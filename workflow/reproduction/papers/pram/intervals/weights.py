@@ -159,8 +159,7 @@ class SurveyDesign:
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
         """Return the true variances of a weighted `estimator` by `channel`, ratios linearized."""
-        law = channel.reported(self.within)
-        second = channel.second_moments(law)
+        second = channel.second_moments(channel.reported(self.within))
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
         # The value of one draw: weight times records times its score, less the truth for a ratio.

@@ -118,10 +118,8 @@ def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     both = _with_converged(where(table, block_size=smallest), "within")
     figure = f"share of runs that end close, blocks of {smallest}: {range_of(both['mean'])}"
     cut_off = 1 - both["mean_converged"]
-    least, most = (
-        rows_of(_shares(both.assign(mean=mean.clip(0, 1))))
-        for mean in (both["mean"] - cut_off, both["mean"] + cut_off)
-    )
+    means = (both["mean"] - cut_off, both["mean"] + cut_off)
+    least, most = (rows_of(_shares(both.assign(mean=mean.clip(0, 1)))) for mean in means)
     found: list[Comparison] = []
     for low, high in zip(least, most, strict=True):
         known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None
@@ -154,16 +152,12 @@ def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
     runs: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in _converged(table):
         runs.setdefault((row["figure"], row["probability"], row["p"]), {})[row["block_size"]] = row
-    steps = [
-        _sooner(runs[low], runs[high])
-        for low, high in product(runs, runs)
-        if (low[0], high[0]) == ("rrba_fig6", "rrba_fig5") and low[1] == high[1]
-    ]
+    in_fig6, in_fig5 = ([key for key in runs if key[0] == f"rrba_fig{n}"] for n in (6, 5))
+    both = ((low, high) for low, high in product(in_fig6, in_fig5) if low[1] == high[1])
+    steps = [_sooner(runs[low], runs[high]) for low, high in both]
     smaller, larger = (sum(sign * each.difference > 0 for each in steps) for sign in (1, -1))
-    return Outcome(
-        tuple(require_any(steps, "a cell that both figures follow")),
-        f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}",
-    )
+    figure = f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}"
+    return Outcome(tuple(require_any(steps, "a cell that both figures follow")), figure)
 
 
 def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
