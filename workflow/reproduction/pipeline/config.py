@@ -134,7 +134,6 @@ class Config(Strict):
 
     @cached_property
     def sweeps(self) -> dict[str, ReleaseSweep]:
-        """The entries with a grid, by name."""
         return {each.name: each for each in self.entries if isinstance(each, ReleaseSweep)}
 
     @model_validator(mode="after")
@@ -172,7 +171,6 @@ class Config(Strict):
 
     @property
     def names_papers(self) -> bool:
-        """Whether the config has settings of any study or analysis of the papers."""
         return bool(self.studies.model_fields_set or self.analyses.model_fields_set)
 
 

@@ -93,13 +93,11 @@ class RunPlan:
 
     @property
     def mirror(self) -> Path | None:
-        """The directory with published files, by the environment or the config."""
         named = os.environ.get(MIRROR_VARIABLE) or self.config.data.mirror
         return Path(named).expanduser() if named else None
 
     @property
     def ledger(self) -> str | None:
-        """The ledger of production releases, by the environment or the config."""
         return os.environ.get(LEDGER_VARIABLE) or self.config.ledger
 
     def download_settings(self, file: str) -> dict[str, Any]:
@@ -194,7 +192,6 @@ class RunPlan:
 
     @cached_property
     def releases(self) -> Releases:
-        """The releases of the config."""
         return Releases(tuple(self.config.releases), self.source, self.damaged)
 
     def released(self) -> list[str]:

@@ -40,8 +40,7 @@ def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
 
     The `tables` are ``check``, ``margins`` and ``pairs`` of the release. Rows have ``of`` (such as
     marginal distributions, pairs, means), ``estimates``, ``measure``, ``error``, ``expected_error``
-    (by the stated standard errors, for normal errors; NaN without them), ``number`` (of averaged
-    tables or numbers).
+    (by stated standard errors, for normal errors; NaN without), ``number`` (of averaged values).
     """
     check = tables["check"]
     if "check" in check:

@@ -86,13 +86,11 @@ class Outcome:
 
     @property
     def support(self) -> int:
-        """How many comparisons support the claim."""
         found = [each.p_value(1) for each in self.comparisons]
         return rejected(found) if self.kind == "some" else sum(p <= LEVEL for p in found)
 
     @property
     def contradict(self) -> int:
-        """How many comparisons contradict the claim."""
         found = [each.p_value(-1) for each in self.comparisons]
         return sum(p <= LEVEL for p in found) if self.kind == "some" else rejected(found)
 
@@ -109,7 +107,6 @@ class Outcome:
 
     @property
     def verdict(self) -> Decision:
-        """Whether the claim holds."""
         verdicts: set[Decision] = set()
         for factor in MARGINS if self.our_margin else (1.0,):
             holds, fails = self.with_margin(factor).p_values

@@ -205,9 +205,8 @@ def simulate_chunk(
     """Simulate one `chunk` (from 0) of `chunks` of the cells of `grids`; summarize each output.
 
     The `simulator`, `study`, `replicates`, `block` and `root_seed` are as in `replicate`. The
-    `summary` is of replicates that answer one query and are not compared. The columns name the cell
-    and the output. Then come regenerated, ci_low, ci_high, replicates, and `EPSILON_COLUMNS` if the
-    simulator ``spends``.
+    `summary` is of replicates that answer one query and are not compared. Columns name the cell and
+    the output. Then come regenerated, ci_low, ci_high, replicates, any `EPSILON_COLUMNS`.
     """
     rows = []
     spends, compared = (getattr(simulator, name, None) for name in ("spends", "compared"))

@@ -53,9 +53,8 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
-    The data set `name` with the records `data` is masked in clusters of at least each `k`, at each
-    of the claimed `epsilons`, on domains that end at `domain_factor` times its largest values. The
-    root seed is `seed`.
+    The records `data` of the data set `name` are masked in clusters of at least each `k`, at each
+    of the claimed `epsilons`, on domains to `domain_factor` times their maxima, by the root `seed`.
 
     ``attack`` is "partition" or "likelihood", ``neighbour`` the change, ``unit`` the released part.
     ``claimed_epsilon`` belongs to a record, though the partition attack changes a single attribute.
@@ -189,8 +188,7 @@ def protection_table(
 
     ``value`` is a ``measure`` under the method, ``microaggregation`` the same for the
     microaggregated file, ``less_protection`` whether the first is larger. ``replicates`` is the
-    number of records that the intruder searches for, ``score`` the score in use for each half of
-    them. Measures are:
+    number of records that the intruder searches for, ``score`` the score for each half. Measures:
 
     - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which are the same
       after microaggregation (no data set);

@@ -55,9 +55,8 @@ _MAX_SEED = np.iinfo(np.int32).max
 class IdpForests:
     """Simulates the F-measures of classifiers trained on protected `data`, of two classes.
 
-    Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses the
-    `attribute`, chosen by its meaning and not by the data: FICA, a tax on earnings, of Census, and
-    alcohol of Wine.
+    Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses an `attribute`
+    chosen by its meaning, not by the data: FICA of Census, a tax on earnings, and alcohol of Wine.
     """
 
     data: NumericMicrodata

@@ -1,8 +1,7 @@
 """Compare noises for numbers on a public grid, without a curator, at one exact epsilon.
 
 In [idp] a curator sees all numbers. Here each person's cell of the grid is randomized before it is
-sent. Only the noise differs: the same three estimators give the distribution over the cells, its
-mean and its median.
+sent. Only the noise differs. The same three estimators give distribution, mean and median.
 """
 
 from collections.abc import Callable, Sequence

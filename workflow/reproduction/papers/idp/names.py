@@ -105,7 +105,6 @@ class Shown(NamedTuple):
 
     @property
     def epsilon(self) -> float:
-        """The epsilon at which the audit is shown."""
         return self.epsilons[-1]
 
     def at_k(self, table: pd.DataFrame) -> pd.DataFrame:

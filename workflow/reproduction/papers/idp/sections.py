@@ -197,7 +197,6 @@ def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
 
 
 def _measures(part: pd.DataFrame) -> pd.Series:
-    """Return the F-measures of all classes by method, as text."""
     if not len(part):
         return pd.Series(dtype=object)
     texts = part["f_measure"].map(lambda value: f"{value:.3f}")

@@ -81,12 +81,10 @@ class IdpSse:
 
     @cached_property
     def ranking(self) -> Ranking:
-        """The ranking of the records."""
         return Ranking.of(self.data.values)
 
     @cached_property
     def variances(self) -> Floats:
-        """Sample variances of the attributes."""
         return sample_variances(self.data.values)
 
     def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:

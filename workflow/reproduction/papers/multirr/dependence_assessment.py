@@ -59,12 +59,10 @@ class DependenceAssessment:
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
-        """The measure of dependence of each pair."""
         return pair_measures(self.data.domain, self.ordinal)
 
     @cached_property
     def true_dependences(self) -> Floats:
-        """The dependence of each pair in the original data."""
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:

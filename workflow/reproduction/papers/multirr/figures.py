@@ -63,7 +63,6 @@ def _runs(table: pd.DataFrame) -> str:
 
 
 def _nothing(title: str) -> Figure:
-    """Return a figure that says that the config requests nothing for it."""
     below = "nothing to draw: the config asks for none of it"
     return style.finish(style.canvas(style.NARROWEST, 1.2), title, below)
 

@@ -73,8 +73,7 @@ def trials(
 
     Many `parties` count one `pair`, and few, `parties_of_all_pairs`, all of them. The result has
     one row per pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
-    ``broadcasts``. ``formula_per_party`` is the paper's cost, cells x n, and ``formula_in_all`` is
-    cells x n x n.
+    ``broadcasts``. The paper's ``formula_per_party`` is cells x n, ``formula_in_all`` n times it.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")

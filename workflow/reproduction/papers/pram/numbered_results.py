@@ -42,9 +42,8 @@ from deniable.privacy import (
 Table = tuple[int, ...]  # of counts
 Distribution = dict[Table, float]  # the probability of each table
 Row = tuple[str, str, str, int, float, str]
-"""A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, or
-priors with sets), the largest gap to the result, relative to its size where it has one, and the
-numbers for a reader."""
+"""A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, priors
+with sets), the largest gap to the result, relative if it has a size, and numbers for a reader."""
 ROUNDING = 1e-12
 RECORDS = 4
 PROPORTIONS = np.array([0.5, 0.3, 0.2])

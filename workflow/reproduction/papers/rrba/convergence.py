@@ -90,8 +90,7 @@ class Convergence:
         - ``within``: 1 if that error is within the 95 % interval of the reference sample.
 
         The measures of ``none``, without stopping: ``error_last`` of the last table,
-        ``error_average`` of the last two, ``error_pooled``, and ``invalid``, 1 if any table was
-        not a distribution.
+        ``error_average`` of the last two, ``error_pooled``, ``invalid`` (1 if one is improper).
         """
         names = [
             *product(("first", "lasting", "precise"), ("converged", "tuples", "error", "within")),

@@ -154,8 +154,7 @@ class IndependencePower:
 
         - ``rejected``: whether the method rejects;
         - ``valid`` (channel-aware): whether its rule of validity holds;
-        - ``valid_and_rejected``: both; over ``valid``, the rate at which its chi-squared
-          distribution rejects.
+        - ``valid_and_rejected``: both; over ``valid``, how often its chi-squared test rejects.
         """
         releases = self._releases(cell)
         measured = [(method, "rejected") for method in METHODS]

@@ -81,8 +81,7 @@ ADAPTED = {
     "rrba_half_floor": Rule("pooled", "projected", 0.5),
     "rrba_uniform": Rule("none"),
 }
-"""The rules by which RRBA makes its tables, by method: every cell at least .1 / m or .5 / m, or the
-table stays uniform."""
+"""Rules for RRBA's tables, by method: cells of at least .1 / m or .5 / m, or a uniform table."""
 COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
     "projective_geometry": ProjectiveGeometry,
     "hadamard": HadamardResponse,
@@ -264,7 +263,6 @@ def _counts_of_sets(data: Microdata, k: int, most: int, seed: int) -> dict[Combi
 
 
 def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
-    """Return tables with independent Laplace noise of a scale in each cell."""
     counts = true.astype(float)
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
 

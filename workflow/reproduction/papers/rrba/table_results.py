@@ -60,8 +60,7 @@ def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
 def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare the `results` of `PrintedTables` with `published` values.
 
-    All readings and files of a data set are compared with the same published value. The columns are
-    `TABLE_COLUMNS`:
+    All readings and files of a data set are compared with one published value. `TABLE_COLUMNS` are:
 
     - ``regenerated``: the mean over sets of attributes; ``subset_min``, ``subset_max``: the
       smallest and the largest mean of a set;

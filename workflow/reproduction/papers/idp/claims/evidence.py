@@ -76,7 +76,6 @@ class Tables:
 
     @property
     def k(self) -> list[int]:
-        """The k of the SSE, in order."""
         return Cells(KEYS, {key: row for key, row in self.errors.items() if key[-1]}).values_of("k")
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:

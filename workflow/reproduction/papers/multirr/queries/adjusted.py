@@ -78,7 +78,6 @@ class AdjustedQueries(OfTrueRecords):
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of attributes."""
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:

@@ -129,8 +129,7 @@ def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
 def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
     """Return the product of two projected marginal distributions ([multirr], Protocol 1).
 
-    The `reports` are counts of responses through the `channel` of a pair, and the `projection` is a
-    name in `PROJECTIONS`.
+    `reports` are counts of responses through a pair's `channel`, `projection` is in `PROJECTIONS`.
     """
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors

@@ -7,8 +7,7 @@ The population is Adult. Records are drawn from it with replacement, and randomi
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
 Both oversample the married, who earn more and have more education, so that estimates without
-weights are biased. Weights that depend on a characteristic, here the relationship, reveal it
-through any channel.
+weights are biased. Weights that depend on the relationship reveal it through any channel.
 """
 
 from dataclasses import dataclass
@@ -175,8 +174,7 @@ def intervals(
 ) -> Intervals:
     """Return the intervals of an `estimator` for the `target`: population or file.
 
-    `reports` are counts through the `channel` of records drawn by the `design`, shape (replicates,
-    classes, categories).
+    `reports`, shape (replicates, classes, categories), count `channel` outputs of the `design`.
     """
     if estimator == "unweighted":
         return confidence_intervals(channel, reports.sum(axis=1), target=target)

@@ -2,8 +2,7 @@
 
 The text leaves two things open. A run has converged when two consecutive tables are close: for the
 first time (section 5, step 3), or for good (7.1). And the tables of (4), which are not
-distributions, stay as printed, or are projected. The criterion ``precise``, which is ours, decides
-nothing.
+distributions, stay as printed, or are projected. Our criterion ``precise`` decides nothing.
 
 A mean time of convergence that includes runs cut off at the end is a lower bound. So is a mean
 close to the end, as convergence for good then rests on the end. Bounds are compared only with

@@ -3,9 +3,8 @@
 Table 3 states neither n nor the alternative. If both rates of RRBA agree they were fitted: such a
 setting can contradict a claim on RRBA, but it cannot support one. The text has both a table that is
 updated with each block, and one that is released at the end. So Tables 4 and 5 may be of the last
-block, as printed, or of all blocks pooled, with a floor. Tests take means for medians, in a column
-``median``. Methods of one trial share their true tables, which makes tests between them
-conservative.
+block, as printed, or of all blocks pooled, with a floor. A column ``median`` has means. Methods of
+one trial share their true tables, which makes tests between them conservative.
 """
 
 import math
