@@ -132,7 +132,7 @@ def all_rows(
 ) -> PageTable:
     """Return all rows of a `table`, with a 95 % interval as one column, a `label` and a `caption`.
 
-    The `columns`, by default all that vary, have headings if they are a mapping. Some may be missing.
+    The `columns`, by default all that vary, have headings if a mapping. Missing ones are left out.
     """
     names = [name for name in columns if name in table] or [
         str(name)
