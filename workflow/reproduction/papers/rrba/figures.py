@@ -96,8 +96,8 @@ def _convergence(
     """Plot a row of panels for each criterion, and one column for each value of a `column`."""
     probabilities = sorted(set(table["probability"]))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
-    both, dots = zip(probabilities, colours, strict=True), {"marker": "o", "markersize": 4.5}
-    looks = {cell: look(colour, label=f"cell of {cell:g}", **dots) for cell, colour in both}
+    both = zip(probabilities, colours, strict=True)
+    looks = {p: look(ink, "-", "o", f"cell of {p:g}", markersize=4.5) for p, ink in both}
     sizes = sorted(set(table["block_size"]))
     # Once for all panels: a pivot takes as long as a panel.
     keys = ["update", "criterion", column, "probability", "block_size"]
