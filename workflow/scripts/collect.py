@@ -16,9 +16,8 @@ with job(snakemake):
     results = in_order(found[[table.holds(row) for row in found.to_dict("records")]], cells)
     printed = None
     if table.published:
-        printed = pd.concat(
-            read_published(file, study.published_column) for file in snakemake.input.published
-        )
+        column, files = study.published_column, snakemake.input.published
+        printed = pd.concat(read_published(file, column) for file in files)
     if table.reshape:
         results = resolve(table.reshape)(results)
     if table.finish:

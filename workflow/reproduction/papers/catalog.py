@@ -26,10 +26,9 @@ STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studi
 TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each in paper.tables}
 """The tables that studies fill."""
 ANALYSES: Mapping[str, Analysis] = {each.name: each for paper in PAPERS for each in paper.analyses}
-COMPUTED_TABLES: Mapping[str, AnalysisTable] = {
+COMPUTED_TABLES: Mapping[str, AnalysisTable] = {  # the tables that analyses fill
     table.id: table for each in ANALYSES.values() for table in each.tables
 }
-"""The tables that analyses fill."""
 FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
 
 CLAIMED = Columns(
@@ -41,13 +40,10 @@ DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", 
 AUDITS = {"privacy": CLAIMED, "samplers": DRAWN}
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
 AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    paper.key: {
-        table.id: table.audited for each in paper.analyses for table in each.tables if table.audited
-    }
-    | {table.id: table.audited for table in paper.tables if table.audited}
+    paper.key: {t.id: t.audited for each in paper.analyses for t in each.tables if t.audited}
+    | {t.id: t.audited for t in paper.tables if t.audited}
     for paper in PAPERS
-}
-"""By paper the tables that the audit of privacy reads, and the functions that read each."""
+}  # by paper the tables that the audit of privacy reads, and the functions that read each
 
 
 def _of_paper(paper: Paper, link: str) -> Page:
@@ -78,15 +74,13 @@ PROTOCOLS = "Protocols that need no curator, at a stated ε"
 WAIVER = "A waiver of sequential composition, checked"
 PRIVACY = (
     _of_privacy("audit", "Privacy: claimed and exact", "Audit"),
-    _of_privacy(
-        "protocols", "Protocols that need no curator, at a stated ε", "Protocols", of="protocols"
-    ),
+    _of_privacy("protocols", PROTOCOLS, "Protocols", of="protocols"),
     _of_privacy("risk", "“Equal risk”, compared with the whole ε", "“Equal risk”", "multirr_risk"),
     _of_privacy("waiver", WAIVER, "The waiver of 4.3", "multirr_waiver"),
 )
 OF_RUN = (_own("findings", "Findings"), _own("run", "This run"))
 TITLE = "Deniable: what four papers claim, and what holds"
-PAGES = (
+PAGES = (  # The pages of the report with their sections, in order. The first has all verdicts.
     Page("index", TITLE, "In short", (_own("glance", "In short"),)),
     Page("words", "In plain words", "In plain words", (ABOUT,)),
     _of_paper(MULTIRR, "Multi-dimensional RR"),
@@ -97,14 +91,13 @@ PAGES = (
     Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
     Page("findings", "Findings and the run", "Findings, run", OF_RUN),
 )
-"""The pages of the report with their sections, in order. The first has all verdicts."""
 
 
 def _file_of(place: str) -> str:
     return f"workflow/{place.partition(':')[0].replace('.', '/')}.py"
 
 
-MADE_BY: Mapping[str, str] = {
+MADE_BY: Mapping[str, str] = {  # the simulator or the script that computes each table
     **{name: _file_of(STUDIES[table.study].simulator) for name, table in TABLES.items()},
     **{
         table.id: f"workflow/scripts/{each.name.replace('_', '/', 1)}.py"
@@ -113,7 +106,6 @@ MADE_BY: Mapping[str, str] = {
     },
     **{name: f"workflow/scripts/audit_{name}.py" for name in AUDITS},
 }
-"""The simulator or the script that computes each table."""
 DRAWN_BY: Mapping[str, str] = {name: _file_of(figure.draw) for name, figure in FIGURES.items()}
 
 

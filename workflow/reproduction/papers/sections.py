@@ -16,7 +16,7 @@ from reproduction.papers.audit import PROTOCOLS, RELEASE
 from reproduction.papers.catalog import AUDITED, PAPERS
 from reproduction.study import LEVEL, SIMILAR, by, first_of, groups_of, resolve, where
 
-VERDICTS = {
+VERDICTS = {  # in words, of one sentence and of several, in the order of the counts
     "holds": ("holds", "hold"),
     "fails": ("fails", "fail"),
     "undecided": ("is undecided", "are undecided"),
@@ -24,7 +24,6 @@ VERDICTS = {
     "depends on the reading": ("depends on the reading", "depend on the reading"),
     "surrogate": ("has no verdict on surrogate data", "have no verdict on surrogate data"),
 }
-"""In words, of one sentence and of several, in the order of the counts."""
 SAID = ("section", "printed", "test", "figure")
 RELEASES = "releases"
 
@@ -41,7 +40,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
 
     return {
         "claims": [
-            row | {"rows": rows(readings[readings["claim"] == row["claim"]])} for row in rows(table)
+            row | {"rows": rows(where(readings, claim=row["claim"]))} for row in rows(table)
         ],
         "paper": paper,
         "by": [name for name in ("mechanism", "projection", "reading") if name in readings],
@@ -64,11 +63,8 @@ def in_words(text: Any, called: Mapping[str, str]) -> str:
 def counted(verdicts: Iterable[str]) -> list[tuple[str, str]]:
     """Return each of the `verdicts` with its number in words, in the order of the counts."""
     found = Counter(verdicts)
-    return [
-        (name, f"{found[name]} {said[found[name] > 1]}")
-        for name, said in VERDICTS.items()
-        if found[name]
-    ]
+    known = [(name, found[name], said) for name, said in VERDICTS.items() if found[name]]
+    return [(name, f"{number} {said[number > 1]}") for name, number, said in known]
 
 
 def audit(tables: Tables) -> dict[str, Any]:

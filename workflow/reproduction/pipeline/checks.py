@@ -12,6 +12,8 @@ from deniable.validation import Strict
 from reproduction.pipeline.config import Config, message
 from reproduction.pipeline.release_sweeps import releases_of
 
+Columns = Mapping[str, Sequence[str]]  # their names, by data set
+
 
 def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> None:
     """Compare a `config` with its data sets. Jobs check everything that needs records.
@@ -40,14 +42,9 @@ def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: P
         raise ConfigError(message(faults))
 
 
-def _columns(
-    config: Config, datasets: Mapping[str, AnyDataset], networks: Path
-) -> dict[str, list[str]]:
+def _columns(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> Columns:
     """Return the names of the columns of all data sets, and of files drawn from networks."""
-    found = {
-        name: [column.name for column in dataset.columns.values()]
-        for name, dataset in datasets.items()
-    }
+    found = {k: [column.name for column in v.columns.values()] for k, v in datasets.items()}
     if any((each.data or "").startswith(NETWORK_FILES) for each in config.releases):
         from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
 
@@ -76,9 +73,7 @@ def _of_analyses(config: Config, adult: Sequence[str], records: int) -> Iterator
             )
 
 
-def _of_release(
-    path: str, release: ReleaseSettings, columns: Mapping[str, Sequence[str]]
-) -> Iterator[str]:
+def _of_release(path: str, release: ReleaseSettings, columns: Columns) -> Iterator[str]:
     for file in release.inputs:
         if not Path(file).exists():
             yield f"{path}.plan: {file!r} does not exist; allowed: the path of a file"

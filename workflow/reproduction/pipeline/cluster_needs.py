@@ -1,8 +1,7 @@
 """Resources that jobs request, in the words of Snakemake.
 
 The minutes are at least five times the time of the slowest job at full size. The memory has room
-for the two Snakemakes around a job on its node (200 MB each, docs/cluster.md). All jobs use one
-thread.
+for two Snakemakes around a job (200 MB each, docs/cluster.md). All jobs use one thread.
 """
 
 from collections.abc import Callable, Mapping

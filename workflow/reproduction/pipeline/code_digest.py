@@ -128,7 +128,6 @@ def _part(name: str) -> Path | None:
 
 
 def _reached(starts: Iterable[Path]) -> set[Path]:
-    """Return the parts that are imported directly or indirectly."""
     found, pending = set[Path](), list(starts)
     while pending:
         if (part := pending.pop()) not in found:

@@ -21,12 +21,11 @@ from reproduction.papers.rrba import settings as rrba
 from reproduction.pipeline.release_sweeps import ReleaseEntry, ReleaseSweep, releases_of
 from reproduction.study import Cell, StudySettings
 
-UNNAMED = {
+UNNAMED = {  # settings that the rows of a study's tables do not name
     "multirr_tables": ("matrix", "projection"),
     "multirr_fig2": ("matrix", "p"),
     "multirr_fig3": ("matrix",),
 }
-"""Settings that the rows of a study's tables do not name."""
 WORDS = {"quoted": "without quotes; --config gives numbers only one by one, not in lists"}
 
 
@@ -135,7 +134,6 @@ class Config(Strict):
 
     @cached_property
     def sweeps(self) -> dict[str, ReleaseSweep]:
-        """The entries with a grid, by name."""
         return {each.name: each for each in self.entries if isinstance(each, ReleaseSweep)}
 
     @model_validator(mode="after")
@@ -173,7 +171,6 @@ class Config(Strict):
 
     @property
     def names_papers(self) -> bool:
-        """Whether the config has settings of any study or analysis of the papers."""
         return bool(self.studies.model_fields_set or self.analyses.model_fields_set)
 
 

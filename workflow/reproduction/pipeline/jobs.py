@@ -30,10 +30,9 @@ at once (--cores), and start again: finished results are kept.
 def logged(file: Path, rule: str) -> Iterator[Callable[[str], None]]:
     """Run a job of a `rule` with warnings and errors in the log `file`.
 
-    Values outside public bounds are also reported on the screen.
-    Yields a function that writes a line to the log and to the screen. An error that a user can fix
-    ends the process, with its message in the log and on the screen. Other errors pass, with their
-    traceback in the log.
+    Values outside public bounds are also reported on the screen. Yields a function that writes a
+    line to the log and to the screen. An error that a user can fix ends the process, with its
+    message in both. Other errors pass, with their traceback in the log.
     """
 
     def note(text: str) -> None:

@@ -64,8 +64,7 @@ def settings_now(plan: RunPlan, record: Record) -> dict[str, Any]:
                 now[name] = next((each.model_dump() for each in named), None)
             case "config":
                 now[name] = plan.config.model_dump(exclude={"data", "keys", "ledger"})
-    as_recorded: dict[str, Any] = json.loads(json.dumps(now))
-    return as_recorded
+    return dict(json.loads(json.dumps(now)))  # as it is recorded
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -23,11 +23,10 @@ from reproduction.study import Analysis
 
 MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS, RAW = Path("results"), Path("results/data/raw")
-ESTIMATES = (
+ESTIMATES = (  # files of the estimates of each release
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
     *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
 )
-"""Files of the estimates of each release."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +93,11 @@ class RunPlan:
 
     @property
     def mirror(self) -> Path | None:
-        """The directory with published files, by the environment or the config."""
         named = os.environ.get(MIRROR_VARIABLE) or self.config.data.mirror
         return Path(named).expanduser() if named else None
 
     @property
     def ledger(self) -> str | None:
-        """The ledger of production releases, by the environment or the config."""
         return os.environ.get(LEDGER_VARIABLE) or self.config.ledger
 
     def download_settings(self, file: str) -> dict[str, Any]:
@@ -147,11 +144,7 @@ class RunPlan:
 
     def tables(self) -> list[str]:
         """Return the ids of the tables of studies that the config requests."""
-        return [
-            table.id
-            for table in TABLES.values()
-            if any(table.holds(cell) for cell in self.config.cells(table.study))
-        ]
+        return [t.id for t in TABLES.values() if any(map(t.holds, self.config.cells(t.study)))]
 
     @cached_property
     def analyses(self) -> list[Analysis]:
@@ -199,17 +192,13 @@ class RunPlan:
 
     @cached_property
     def releases(self) -> Releases:
-        """The releases of the config."""
         return Releases(tuple(self.config.releases), self.source, self.damaged)
 
     def released(self) -> list[str]:
         """Return all results of releases: the releases, estimates, comparisons and sweeps."""
-        sweeps = [
-            f"results/sweeps/{name}.{kind}"
-            for name, sweep in self.config.sweeps.items()
-            if sweep.data is not None
-            for kind in ("csv", "svg", "png")
-        ]
+        names = [name for name, sweep in self.config.sweeps.items() if sweep.data is not None]
+        kinds = ("csv", "svg", "png")
+        sweeps = [f"results/sweeps/{name}.{kind}" for name in names for kind in kinds]
         return [*self.releases.all_made(), *self.estimates(), *self.comparisons(), *sweeps]
 
     def pattern_of_sweeps(self, *, own: bool) -> str:
@@ -230,19 +219,13 @@ class RunPlan:
 
     def estimates(self) -> list[str]:
         """Return the files of the estimates of all releases."""
-        return [
-            f"results/estimates/{release.name}/{file}"
-            for release in self.config.releases
-            for file in ESTIMATES
-        ]
+        names = [release.name for release in self.config.releases]
+        return [f"results/estimates/{name}/{file}" for name in names for file in ESTIMATES]
 
     def comparisons(self) -> list[str]:
         """Return the files that compare test releases of data sets with the original records."""
-        return [
-            f"results/checks/{release.name}.csv"
-            for release in self.config.releases
-            if release.test and release.data is not None
-        ]
+        compared = (each for each in self.config.releases if each.test and each.data is not None)
+        return [f"results/checks/{release.name}.csv" for release in compared]
 
 
 def _tables_of(analyses: Sequence[Analysis]) -> list[str]:

@@ -106,11 +106,8 @@ def content_digest(path: Path | str) -> str:
     if not start.is_dir():
         return sha256(start)
     files = {file.relative_to(start).as_posix(): file for file in start.rglob("*")}
-    lines = [
-        f"{sha256(file)}  {name}\n"
-        for name, file in sorted(files.items())
-        if file.is_file() and file.name != MARK_OF_FOLDERS
-    ]
+    files = {k: v for k, v in files.items() if v.is_file() and v.name != MARK_OF_FOLDERS}
+    lines = [f"{sha256(file)}  {name}\n" for name, file in sorted(files.items())]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
@@ -183,10 +180,8 @@ def _data(inputs: Sequence[Verified]) -> Record:
     """
     found: dict[str, dict[str, str]] = {}
     known_from: dict[str, str] = {}
-    published = any(
-        each.label.endswith(SOURCE_SUFFIX) and each.record and each.record["data"]
-        for each in inputs
-    )
+    sources = (each.record for each in inputs if each.label.endswith(SOURCE_SUFFIX))
+    published = any(record and record["data"] for record in sources)
     for each in inputs:
         kind = MODELS.get(PurePosixPath(each.label).parent.as_posix())
         if published and kind == "surrogate":

@@ -19,8 +19,7 @@ class ReleaseSweep(ReleaseSettings):
     """Test releases of one data set by the plans of a grid.
 
     `plan` has the options that all plans share, and `grid` further ones, each with its values.
-    Every combination is a release, named by entry, options and values, such as
-    ``sweep-epsilon-0_5``.
+    A combination is a release, named by entry, options, values, such as ``sweep-epsilon-0_5``.
     """
 
     plan: dict[str, Any]
@@ -67,7 +66,6 @@ class ReleaseSweep(ReleaseSettings):
 
     @cached_property
     def releases(self) -> list[ReleaseSettings]:
-        """The settings of all releases."""
         shared, found = self.model_dump(by_alias=True, exclude={"name", "plan", "grid"}), []
         for name, values in self.settings.items():
             entry = shared | {"name": name, "plan": self.plan | values}
@@ -95,12 +93,11 @@ def _kind_of_entry(entry: Any) -> str:
     return "ReleaseSweep" if given else "ReleaseSettings"
 
 
-ReleaseEntry = Annotated[
+ReleaseEntry = Annotated[  # an entry of `releases` in the config
     Annotated[ReleaseSettings, Tag("ReleaseSettings")]
     | Annotated[ReleaseSweep, Tag("ReleaseSweep")],
     Discriminator(_kind_of_entry),
 ]
-"""An entry of `releases` in the config."""
 
 
 def releases_of(entry: ReleaseSettings) -> list[ReleaseSettings]:

@@ -166,11 +166,8 @@ def check_published(
         refuse_other = refuse_production if release.test else refuse_test
         refuse_other(release.name, folder_of(release.name))
     folders = {each.name: folder_of(each.name) for each in production}
-    published = {
-        name: folder
-        for name, folder in folders.items()
-        if (folder / PUBLIC).exists() or (folder / RECEIPT).exists()
-    }
+    made = [k for k, v in folders.items() if (v / PUBLIC).exists() or (v / RECEIPT).exists()]
+    published = {name: folders[name] for name in made}
     damaged = _uncounted(published, ledger, needed=len(published) < len(production))
     for release in production:
         folder = published.get(release.name)

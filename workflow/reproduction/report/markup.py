@@ -42,8 +42,7 @@ def markdown(text: str, folder: str) -> str:
             link = str(inner.attrs.get("href", ""))
             if link and not re.match(r"[a-z]+:|[#/]", link):
                 inner.attrs["href"] = f"{folder}/{link}"
-    found: str = parser.renderer.render(tokens, parser.options, {})
-    return found
+    return str(parser.renderer.render(tokens, parser.options, {}))
 
 
 def living_links(page: str, places: Mapping[str, str]) -> str:

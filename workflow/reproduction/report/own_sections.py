@@ -57,9 +57,7 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], C
         for row in rows_of(tables.get(f"{paper.key}_claims", pd.DataFrame())):
             p_values[paper.key, row["claim"]] = row["p_value"]
             verdicts[paper.key, row["claim"]] = row["verdict"]
-    counts = {
-        paper: list(tables[name]["verdict"]) for paper, name in ENUMERATED.items() if name in tables
-    }
+    counts = {key: [*tables[name]["verdict"]] for key, name in ENUMERATED.items() if name in tables}
     taken_back: Counter[str] = Counter()
     for (paper, claim), verdict in corrected(p_values, verdicts).items():
         counts.setdefault(paper, []).append(verdict)
@@ -108,8 +106,7 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
     "releases": lambda contents: releases(contents.releases),
     "findings": findings,
     "run": run,
-}
-"""The functions that return the contents of sections, by their ids."""
+}  # the functions that return the contents of sections, by their ids
 
 
 REPLICA, MAX_TESTS = "paper_", 12
@@ -125,8 +122,7 @@ DISTANCES = {
     "l2_nearest": "two-step estimates, first step (Euclidean)",
     "js_consistent": "consistent tables (Jensen-Shannon)",
     "js_nearest": "two-step estimates, first step (Jensen-Shannon)",
-}
-"""Columns of checks with distances from the original tables, and their names on the page."""
+}  # columns of checks with distances from the original tables, and their names on the page
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
@@ -146,9 +142,7 @@ def _release(files: ReleaseFiles) -> Row:
         "name": release["name"],
         "release": release,
         "plan": document,
-        "guarantees": [
-            each | {"epsilon": epsilon_of(each["epsilon"])} for each in document["guarantees"]
-        ],
+        "guarantees": [g | {"epsilon": epsilon_of(g["epsilon"])} for g in document["guarantees"]],
         "target": epsilon_of(epsilon["target"]),
         "by_attribute": {k: epsilon_of(v) for k, v in epsilon["by_changed_attribute"].items()},
         "margins": _estimates(tables.get("margins")),
@@ -168,8 +162,7 @@ def _estimates(table: pd.DataFrame | None) -> list[Row]:
     """Return the estimates of all records, for the population if possible."""
     if table is None or "estimate" not in table:
         return []
-    targets = set(table["target"].dropna())
-    target = "population" if "population" in targets else "file"
+    target = "population" if "population" in set(table["target"]) else "file"
     return rows_of(of_all_records(table[table["target"] == target]))
 
 

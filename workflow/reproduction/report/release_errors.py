@@ -13,7 +13,7 @@ from deniable.display import Row, style
 from deniable.errors import from_extras
 
 from reproduction.report.own_sections import epsilon_of, of_all_records
-from reproduction.study import texts
+from reproduction.study import texts, where
 
 with from_extras():
     from matplotlib.axes import Axes
@@ -40,8 +40,7 @@ def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
 
     The `tables` are ``check``, ``margins`` and ``pairs`` of the release. Rows have ``of`` (such as
     marginal distributions, pairs, means), ``estimates``, ``measure``, ``error``, ``expected_error``
-    (by the stated standard errors, for normal errors; NaN without them), ``number`` (of averaged
-    tables or numbers).
+    (by stated standard errors, for normal errors; NaN without), ``number`` (of averaged values).
     """
     check = tables["check"]
     if "check" in check:
@@ -58,9 +57,7 @@ def _categories(check: pd.DataFrame, margins: pd.DataFrame) -> Iterator[tuple[An
     """Yield total variation distances: half the sum of the absolute errors of proportions."""
     measure = "total variation distance"
     if "estimate" in margins:
-        original = of_all_records(check[check["check"] == "coverage"])[
-            ["columns", "values", "original"]
-        ]
+        original = of_all_records(where(check, check="coverage"))[["columns", "values", "original"]]
         own = of_all_records(margins[margins["target"] == "file"])
         both = own.merge(original, left_on=["column", "value"], right_on=["columns", "values"])
         both["error"] = (both["estimate"] - both["original"]).abs() / 2
@@ -119,10 +116,8 @@ def sweep_table(
     for name, options in settings.items():
         document = documents[name]
         release = document["release"]
-        about = {"release": name} | {
-            key: json.dumps(value) if isinstance(value, list | dict) else value
-            for key, value in options.items()
-        }
+        texts_of = {k: json.dumps(v) for k, v in options.items() if isinstance(v, list | dict)}
+        about = {"release": name, **options, **texts_of}
         about["exact_epsilon"] = epsilon_of(document["epsilon"]["record"])
         about |= {"unit": document["unit"], "records": release["records"]}
         source = {"data_source": release["data_source"]}

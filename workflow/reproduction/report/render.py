@@ -62,10 +62,8 @@ def render_pages(contents: Contents) -> Iterator[tuple[str, str]]:
 
 
 def _possible(contents: Contents) -> list[Page]:
-    pages = [
-        replace(page, sections=tuple(s for s in page.sections if s.possible(contents.tables)))
-        for page in PAGES
-    ]
+    tables = contents.tables
+    pages = (replace(p, sections=tuple(s for s in p.sections if s.possible(tables))) for p in PAGES)
     return [page for page in pages if page.sections]
 
 
@@ -81,12 +79,10 @@ def _body(
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
     """Return the environment of all templates; ``compiled`` caches compiled templates."""
-    shared = map(
-        jinja2.PackageLoader, ("reproduction.report", "deniable.display", "reproduction.papers")
-    )
+    folders = ("reproduction.report", "deniable.display", "reproduction.papers")
     own = {paper.key: jinja2.PackageLoader(f"reproduction.papers.{paper.key}") for paper in PAPERS}
     made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([*shared, jinja2.PrefixLoader(own)]),
+        loader=jinja2.ChoiceLoader([*map(jinja2.PackageLoader, folders), jinja2.PrefixLoader(own)]),
         autoescape=jinja2.select_autoescape(["html", "j2"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -100,12 +96,10 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
     return made
 
 
-def _environment(
-    contents: Contents, results: str, addresses: Mapping[str, str]
-) -> jinja2.Environment:
+def _environment(contents: Contents, results: str, places: Mapping[str, str]) -> jinja2.Environment:
     """Return the environment with shared values.
 
-    ``results`` leads from a page to the results. Pages load figures from `addresses`, by name.
+    ``results`` leads from a page to the results. Pages load figures from `places`, by name.
     """
     shared = environment()
     shared.globals.update(
@@ -118,7 +112,7 @@ def _environment(
         surrogate=contents.surrogate,
         results=results,
         drawings={
-            name: Markup(picture(svg, FIGURES[name].shows, addresses.get(name, "")))
+            name: Markup(picture(svg, FIGURES[name].shows, places.get(name, "")))
             for name, svg in contents.figures.items()
         },
     )

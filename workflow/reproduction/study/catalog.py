@@ -1,8 +1,7 @@
 """Entries of a paper's catalog: studies, tables, analyses, figures, sections.
 
 An entry names code by a string, "module:function" or, below the folder of the paper,
-".module:function". Each job reads the catalogs. `resolve` imports a module when a job calls its
-function.
+".module:function". Each job reads the catalogs. `resolve` imports a module when it is needed.
 """
 
 from collections.abc import Mapping
@@ -103,11 +102,8 @@ class StudyTable:
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
         """Return whether a setting or row, `cell`, belongs to the table."""
-        return all(
-            cell[key] in (values if isinstance(values, tuple) else (values,))
-            for key, values in self.where.items()
-            if key in cell
-        )
+        asked = {k: v if isinstance(v, tuple) else (v,) for k, v in self.where.items() if k in cell}
+        return all(cell[key] in values for key, values in asked.items())
 
     @property
     def compared(self) -> bool:
@@ -167,8 +163,7 @@ class Section:
     link: str = ""  # its name in the list of contents, by default the title up to a colon
     prepare: str = ""  # a function of all tables that returns the variables of the template
     template: str = ""
-    """A paper's template, "folder/name", by default named after the function, or the name of one of
-    the report's own."""
+    """A paper's template, "folder/name", by default named after the function, or a report's own."""
     needs: tuple[str, ...] = ("",)  # tables without which it is left out; "" is its own
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``prepare``
 

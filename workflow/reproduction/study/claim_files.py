@@ -13,8 +13,7 @@ cells states their comparison in five more columns. Without them, a function of 
   "within" and a tolerance of our choice.
 - ``figure``: a template with the ranges ``{ratios}``, ``{left}`` and ``{right}``, the largest
   distance ``{apart}``, or a value of the places of the first comparison, ``{left_k}`` and
-  ``{right_k}``. A part in brackets, as ``[k = {k}]``, names cells with their medians, the first
-  of each name.
+  ``{right_k}``. A part in brackets, ``[k = {k}]``, names cells with medians, each name once.
 """
 
 import csv
@@ -145,10 +144,9 @@ def _number_or_text(text: str) -> Any:
 def _filled(template: str, values: Place) -> str:
     try:
         return template.format(**values)
-    except KeyError as unknown:
-        raise DataError(
-            f"the figure {template!r} names {unknown}; there are {', '.join(values)}"
-        ) from None
+    except KeyError as name:
+        known = ", ".join(values)
+        raise DataError(f"the figure {template!r} names {name}; there are {known}") from None
 
 
 class _Range(list[float]):

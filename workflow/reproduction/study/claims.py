@@ -174,8 +174,5 @@ def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dic
     """Return the `verdicts` by claim after Holm's procedure on `p_values`; the rest undecided."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
-    decided = ("holds", "fails")
-    return {
-        each: "undecided" if verdict in decided and each not in standing else verdict
-        for each, verdict in verdicts.items()
-    }
+    taken_back = {k for k, v in verdicts.items() if v in ("holds", "fails") and k not in standing}
+    return {**verdicts, **dict.fromkeys(taken_back, "undecided")}

@@ -86,13 +86,11 @@ class Outcome:
 
     @property
     def support(self) -> int:
-        """How many comparisons support the claim."""
         found = [each.p_value(1) for each in self.comparisons]
         return rejected(found) if self.kind == "some" else sum(p <= LEVEL for p in found)
 
     @property
     def contradict(self) -> int:
-        """How many comparisons contradict the claim."""
         found = [each.p_value(-1) for each in self.comparisons]
         return sum(p <= LEVEL for p in found) if self.kind == "some" else rejected(found)
 
@@ -109,7 +107,6 @@ class Outcome:
 
     @property
     def verdict(self) -> Decision:
-        """Whether the claim holds."""
         verdicts: set[Decision] = set()
         for factor in MARGINS if self.our_margin else (1.0,):
             holds, fails = self.with_margin(factor).p_values
@@ -177,9 +174,9 @@ def within_tolerance(
 
     An estimate is an extreme of `picked_from` ones. The `figure` is as in `below`.
     """
+    gaps = (_above(*pair) for pair in pairs)
     found = (
-        Comparison(margin - abs(each.difference), each.error, margin, picked_from)
-        for each in (_above(*pair) for pair in pairs)
+        Comparison(margin - abs(gap.difference), gap.error, margin, picked_from) for gap in gaps
     )
     return Outcome(tuple(found), figure)
 
@@ -221,8 +218,7 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
     if len(rows) == 1:
         return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
     value = math.fsum(float(row["median"]) for row in rows) / len(rows)
-    errors = map(_error, rows)
-    reach = Z_95 * math.hypot(*errors) / len(rows)
+    reach = Z_95 * math.hypot(*map(_error, rows)) / len(rows)
     if math.isinf(reach):
         return {"median": value, "ci_low": -math.inf, "ci_high": math.inf}
     return {"median": value, "ci_low": value - reach, "ci_high": value + reach}
@@ -230,11 +226,8 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
 
 def logarithms(row: Row) -> dict[str, float]:
     """Return a `row` of an estimate and its interval on the log scale."""
-    moved = {
-        name: math.log(row[name]) if row[name] > 0 else -math.inf
-        for name in ("median", "ci_low", "ci_high")
-    }
-    return {**row, **moved}
+    numbers = {name: row[name] for name in ("median", "ci_low", "ci_high")}
+    return {**row, **{k: math.log(v) if v > 0 else -math.inf for k, v in numbers.items()}}
 
 
 def _error(row: Row) -> float:
@@ -285,6 +278,4 @@ def range_of(values: Iterable[float], style: str = ".3g") -> str:
 
 def ratios_of(pairs: Iterable[Pair]) -> str:
     """Return the range of the finite ratios of first to second in `pairs`."""
-    return range_of(
-        first["median"] / second["median"] for first, second in pairs if second["median"]
-    )
+    return range_of(a["median"] / b["median"] for a, b in pairs if b["median"])

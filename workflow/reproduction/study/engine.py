@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import scipy
+from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats, Positions, at_least
 from deniable.errors import DeniableError
@@ -47,7 +48,7 @@ class Simulator(Protocol):
     def outputs(self, cell: Cell) -> Sequence[Output]:
         """Return the columns that name each output of a `cell`; a single one has none: ({},)."""
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+    def __call__(self, cell: Cell, generator: Generator, replicates: int) -> Floats:
         """Return an array (replicates, outputs), with a third axis if there are several answers."""
 
 
@@ -204,9 +205,8 @@ def simulate_chunk(
     """Simulate one `chunk` (from 0) of `chunks` of the cells of `grids`; summarize each output.
 
     The `simulator`, `study`, `replicates`, `block` and `root_seed` are as in `replicate`. The
-    `summary` is of replicates that answer one query and are not compared. The columns name the cell
-    and the output. Then come regenerated, ci_low, ci_high, replicates, and `EPSILON_COLUMNS` if the
-    simulator ``spends``.
+    `summary` is of replicates that answer one query and are not compared. Columns name the cell and
+    the output. Then come regenerated, ci_low, ci_high, replicates, any `EPSILON_COLUMNS`.
     """
     rows = []
     spends, compared = (getattr(simulator, name, None) for name in ("spends", "compared"))
@@ -228,9 +228,7 @@ def simulate_chunk(
     return pd.DataFrame(rows)
 
 
-def _by_runs(
-    values: Floats, comparisons: Comparisons, generator: np.random.Generator
-) -> list[Summary]:
+def _by_runs(values: Floats, comparisons: Comparisons, generator: Generator) -> list[Summary]:
     values = values.reshape(*values.shape[:2], -1)
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)
@@ -246,9 +244,7 @@ def _by_runs(
 # ("runs") are independent, so whole runs are resampled, the same ones for all outputs.
 
 
-def resampled_medians(
-    values: Floats, generator: np.random.Generator, resamples: int = RESAMPLES
-) -> Floats:
+def resampled_medians(values: Floats, generator: Generator, resamples: int = RESAMPLES) -> Floats:
     """Return the lower medians of runs that `generator` resamples, shape (`resamples`, outputs).
 
     The `values` have shape (runs, outputs, answers).

@@ -34,7 +34,7 @@ LOWEST, APART = "▾", "*"
 MARKS = {LOWEST: "lowest", **{SIGN[name]: name for name in ("holds", "fails", "fitted")}}
 """Signs in a cell, and how the cell looks."""
 MISSING = "–"
-HEADS = {
+HEADS = {  # headings of columns that are not called as on a page
     "t_v": "T_v",
     "t_d": "T_d",
     "sigma": "σ",
@@ -45,7 +45,6 @@ HEADS = {
     "degrees_of_freedom": "df",
     "records_a_cell": "records per cell",
 }
-"""Headings of columns that are not called as on a page."""
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
@@ -100,10 +99,8 @@ class PageTable:
     def looks(self, row: Sequence[str]) -> list[str]:
         """Return the CSS classes of each cell of a `row`: alignment, and the sign in it."""
         signs = ((look for sign, look in MARKS.items() if sign in cell) for cell in row)
-        return [
-            f"{'l ' if left else ''}{next(found, '')}".strip()
-            for left, found in zip(self.left, signs, strict=True)
-        ]
+        both = zip(self.left, signs, strict=True)
+        return [f"{'l ' if left else ''}{next(found, '')}".strip() for left, found in both]
 
 
 def texts(table: pd.DataFrame, text: Callable[[Row], str]) -> pd.Series:
@@ -135,8 +132,7 @@ def all_rows(
 ) -> PageTable:
     """Return all rows of a `table`, with a 95 % interval as one column, a `label` and a `caption`.
 
-    The `columns`, by default all that vary, have headings if they are a mapping. Missing columns
-    are left out.
+    The `columns`, by default all that vary, have headings if a mapping. Missing ones are left out.
     """
     names = [name for name in columns if name in table] or [
         str(name)
@@ -192,10 +188,8 @@ def pivot(
     titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
     heads = {key: title for key, title in titles.items() if key in table}
     found = dict.fromkeys(table[column].sort_values())
-    named = names or {
-        each: each if isinstance(each, str) else f"{_head(column)} = {_text(each)}"
-        for each in found
-    }
+    own = f"{_head(column)} = "
+    named = names or {k: k if isinstance(k, str) else f"{own}{_text(k)}" for k in found}
     columns = [each for each in named if each in found]
     value = value or next(name for name in VALUES if name in table)
     numeric = pd.api.types.is_numeric_dtype(table[value])
@@ -210,9 +204,7 @@ def pivot(
         shown = [_number(cell, value, written, intervals) for cell in row]
         marks = [_mark(cell, value, lowest, compared) for cell in row]
         rows.append((*map(_text, key), *map("".join, zip(shown, marks, strict=True))))
-    return PageTable(
-        label, (*heads.values(), *(named[each] for each in columns)), tuple(rows), caption
-    )
+    return PageTable(label, (*heads.values(), *(named[at] for at in columns)), tuple(rows), caption)
 
 
 def _number(cell: Row | None, value: str, text: Callable[[Any], str], intervals: bool) -> str:

@@ -53,9 +53,8 @@ def attack_table(
 ) -> pd.DataFrame:
     """Attack releases of a data set and of a neighbour, `runs` times each.
 
-    The data set `name` with the records `data` is masked in clusters of at least each `k`, at each
-    of the claimed `epsilons`, on domains that end at `domain_factor` times its largest values. The
-    root seed is `seed`.
+    The records `data` of the data set `name` are masked in clusters of at least each `k`, at each
+    of the claimed `epsilons`, on domains to `domain_factor` times their maxima, by the root `seed`.
 
     ``attack`` is "partition" or "likelihood", ``neighbour`` the change, ``unit`` the released part.
     ``claimed_epsilon`` belongs to a record, though the partition attack changes a single attribute.
@@ -100,7 +99,7 @@ class _Attacks:
                 of = (method, RECOMPUTED_SCALE, "record", k)
                 changed = column.copy()
                 changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
-                one, other = (self._of_first(method, k, each) for each in (column, changed))
+                one, other = (self._first(method, k, each) for each in (column, changed))
                 generator = self._generator("partition", method, k)
                 found = partition_attack(one, other, generator, self.runs)
                 yield "partition", "smallest value to U, first attribute", *of, found
@@ -123,39 +122,33 @@ class _Attacks:
         generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
         tried = min(self.runs, RANDOM_CHANGES)
-        actual = self._of_first(method, k, column)
+        actual = self._first(method, k, column)
         for _ in range(tried):
             record, other = generator.choice(column.size, size=2, replace=False)
             changed = column.copy()
             changed[record] = column[other]
-            neighbour = self._of_first(method, k, changed)
+            neighbour = self._first(method, k, changed)
             right += partition_attack(actual, neighbour, generator, 1).right
         return Accuracy(right, tried)
 
-    def _of_first(
-        self, method: Variant, k: int, column: Floats
-    ) -> tuple[NoisyCentroids, Positions]:
+    def _first(self, method: Variant, k: int, column: Floats) -> tuple[NoisyCentroids, Positions]:
         """Return the centroids, and each record's cluster, of values of the first attribute."""
         upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
         return _together(found, found.scales), found.clusters.memberships[0]
 
-    def _likelihood(
-        self, clustered: ClusteredFile, method: Method
-    ) -> Iterator[tuple[str, Accuracy]]:
-        shipped = clustered.shipped(method, self.epsilon)
-        changed = self._worst_neighbour(clustered, shipped)
+    def _likelihood(self, formed: ClusteredFile, method: Method) -> Iterator[tuple[str, Accuracy]]:
+        shipped = formed.shipped(method, self.epsilon)
+        changed = self._worst_neighbour(formed, shipped)
         actual = _together(shipped, shipped.scales)
         for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
             other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
             # Neither reading includes rounding errors of centroids.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
-            generator = self._generator(f"likelihood {reading}", method, clustered.k)
-            one, two = (
-                NoisyCentroids(each.centres[differs], each.scales[differs], each.upper[differs])
-                for each in (actual, other)
-            )
+            generator = self._generator(f"likelihood {reading}", method, formed.k)
+            of_both = ((each.centres, each.scales, each.upper) for each in (actual, other))
+            one, two = (NoisyCentroids(*(own[differs] for own in arrays)) for arrays in of_both)
             yield reading, likelihood_attack(one, two, generator, self.runs)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
@@ -195,8 +188,7 @@ def protection_table(
 
     ``value`` is a ``measure`` under the method, ``microaggregation`` the same for the
     microaggregated file, ``less_protection`` whether the first is larger. ``replicates`` is the
-    number of records that the intruder searches for, ``score`` the score in use for each half of
-    them. Measures are:
+    number of records that the intruder searches for, ``score`` the score for each half. Measures:
 
     - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which are the same
       after microaggregation (no data set);

@@ -41,8 +41,7 @@ def privacy(tables: Tables) -> dict[str, Any]:
 
 def _pivot(table: pd.DataFrame, column: str, label: str, keys: Sequence[str] = ()) -> PageTable:
     """Return the texts ``found`` in a `table` by data set, method and further `keys`."""
-    own = BY_METHOD | {key: key for key in keys}
-    return pivot(table.replace(TITLES), own, column, label)
+    return pivot(table.replace(TITLES), BY_METHOD | {key: key for key in keys}, column, label)
 
 
 def _by_k(part: pd.DataFrame, found: Callable[[pd.DataFrame], str], label: str) -> PageTable:
@@ -62,10 +61,8 @@ def _readings(part: pd.DataFrame) -> PageTable:
     own = own[~noted(own, names.CERTIFICATE) & ~noted(own, names.SHUFFLED)]
     found = texts(own, lambda row: names.found_alone(row, f" of {short(row['claimed_epsilon'])}"))
     own = own.assign(found=found)
-    parts = [
-        where(own, reading=reading, clusters=clusters).assign(fixed=name)
-        for name, (reading, clusters) in names.READINGS.items()
-    ]
+    every = names.READINGS.items()
+    parts = [where(own, reading=r, clusters=c).assign(fixed=name) for name, (r, c) in every]
     keys, label = {"fixed": "reading"} | BY_METHOD, "ε spent under each interpretation"
     return pivot(pd.concat(parts).replace(TITLES), keys, "unit", label, names=names.UNITS)
 
@@ -74,11 +71,8 @@ def _tightness(table: pd.DataFrame) -> PageTable:
     """Return the largest change of a centroid over its sensitivity, by method."""
     fixed = table.groupby([*BY_METHOD], sort=False)["tightness_fixed"].agg(["min", "max"])
     anew = table.groupby([*BY_METHOD], sort=False)["tightness_anew"].max()
-    found = fixed.assign(
-        fixed=[*map(between, fixed["min"], fixed["max"])],
-        anew=anew,
-        found=fixed["max"].combine(anew, max).map(_judged),
-    )
+    largest, ends = fixed["max"].combine(anew, max), [*map(between, fixed["min"], fixed["max"])]
+    found = fixed.assign(fixed=ends, anew=anew, found=largest.map(_judged))
     heads = BY_METHOD | {"fixed": "members stay", "anew": "clusters formed again"}
     heads["found"] = "largest"
     return all_rows(found.reset_index().replace(TITLES), "changes over sensitivities", heads)
@@ -134,7 +128,6 @@ def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
     alone = linked["microaggregation"].map(percent)
     linked = linked.assign(found=texts(linked, share), **{BESIDE: alone})
     twins, label = twins.replace(TITLES), "loss between two clusters with one mean"
-    return {
-        "twins": pivot(twins, ["method"], "epsilon", label, value="value"),
-        "linked": _pivot(linked, "epsilon", "records linked to their own", ("k", BESIDE)),
-    }
+    by_epsilon = _pivot(linked, "epsilon", "records linked to their own", ("k", BESIDE))
+    of_twins = pivot(twins, ["method"], "epsilon", label, value="value")
+    return {"twins": of_twins, "linked": by_epsilon}

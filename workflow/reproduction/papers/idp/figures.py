@@ -78,10 +78,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
     """Plot the F-measures of a `table` on a `dataset`, "census" or "wine"."""
     epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
-    columns = {
-        (factor, name): f"{name}\ndomain to {factor:g} × maximum"
-        for factor, name in product(factors, dict.fromkeys(table["class"]))
-    }
+    every = product(factors, dict.fromkeys(table["class"]))
+    columns = {(factor, name): f"{name}\ndomain to {factor:g} × maximum" for factor, name in every}
 
     def panel(axis: Axes, epsilon: float, column: tuple[float, str]) -> None:
         at = {"epsilon": (epsilon, names.NOT_APPLICABLE), "class": column[1]}
@@ -262,11 +260,8 @@ NOISES = {
 @style.in_style
 def noises(table: pd.DataFrame) -> Figure:
     """Plot from a `table` the distance to the true distribution and the error of its mean."""
-    lines = {
-        (noise, estimator): style.look(colour, line, linewidth=1.6)
-        for noise, colour in NOISES.items()
-        for estimator, line in names.SHOWN_ESTIMATORS.items()
-    }
+    every = product(NOISES.items(), names.SHOWN_ESTIMATORS.items())
+    lines = {(n, e): style.look(colour, line, linewidth=1.6) for (n, colour), (e, line) in every}
 
     def panel(axis: Axes, _: str, column: str) -> None:
         for (noise, estimator), options in lines.items():
@@ -274,17 +269,14 @@ def noises(table: pd.DataFrame) -> Figure:
             shown = part if column == "wasserstein" else part.drop(columns="ci_low")
             style.line_with_band(axis, shown, "exact_epsilon", column, **options)
         style.log_scale(axis.xaxis, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0], style.as_number)
-        style.log_scale(
-            axis.yaxis, [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2], style.as_share
-        )
+        ticks = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+        style.log_scale(axis.yaxis, ticks, style.as_share)
         style.gridded(axis)
 
     rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a report"
     columns = {"wasserstein": "Wasserstein distance", "rmse": "root mean squared error of the mean"}
-    size, around = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1)
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.22, 0), xlabel, share=(False, False)
-    )
+    size, around, apart = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1), (False, False)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.22, 0), xlabel, share=apart)
     looks = {noise: style.look(colour, label=noise) for noise, colour in NOISES.items()}
     for name, line in names.SHOWN_ESTIMATORS.items():
         looks[name] = style.look(style.INK, line, label=names.ESTIMATORS[name])

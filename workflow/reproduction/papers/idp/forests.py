@@ -18,6 +18,7 @@ for each k: their k is 0, as is an epsilon or a domain factor that does not appl
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,8 @@ _MAX_SEED = np.iinfo(np.int32).max
 class IdpForests:
     """Simulates the F-measures of classifiers trained on protected `data`, of two classes.
 
-    Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses the
-    `attribute`, chosen by its meaning and not by the data: FICA, a tax on earnings, of Census, and
-    alcohol of Wine.
+    Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses an `attribute`
+    chosen by its meaning, not by the data: FICA of Census, a tax on earnings, and alcohol of Wine.
     """
 
     data: NumericMicrodata
@@ -66,11 +66,8 @@ class IdpForests:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: domain_factor, class."""
         factors = (0,) if cell["method"] in REFERENCES else self.domain_factors
-        return [
-            {"domain_factor": float(factor), "class": name}
-            for factor in factors
-            for name in self.data.classes
-        ]
+        every = product(factors, self.data.classes)
+        return [{"domain_factor": float(factor), "class": name} for factor, name in every]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return F-measures, shape (replicates, outputs). Cells: method, epsilon, k (or 0)."""
@@ -136,10 +133,8 @@ class IdpForests:
 
     @cached_property
     def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:
-        if len(self.data.classes) != 2:
-            raise DeniableError(
-                f"the records have {len(self.data.classes)} classes; these studies need two"
-            )
+        if (classes := len(self.data.classes)) != 2:
+            raise DeniableError(f"the records have {classes} classes; these studies need two")
         return self.data.training_split()
 
     @cached_property

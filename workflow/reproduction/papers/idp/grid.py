@@ -1,8 +1,7 @@
 """Compare noises for numbers on a public grid, without a curator, at one exact epsilon.
 
 In [idp] a curator sees all numbers. Here each person's cell of the grid is randomized before it is
-sent. Only the noise differs: the same three estimators give the distribution over the cells, its
-mean and its median.
+sent. Only the noise differs. The same three estimators give distribution, mean and median.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,8 +42,7 @@ ESTIMATORS: dict[str, CountsEstimator] = {
         reports, channel, smoothed=False, rise=1e-3 * float(np.exp(channel.epsilon))
     ),
     "maximum likelihood": lambda reports, channel: maximum_likelihood(reports, channel).proportions,
-}
-"""EMS and EM with an early stop are from [square_wave], which stops EMS at a rise of 1e-3 nats."""
+}  # EMS and EM with an early stop are from [square_wave], which stops EMS at a rise of 1e-3 nats
 
 
 def compare_noises(
@@ -128,10 +126,8 @@ def _coverage(
         return np.concatenate([means, grid_quantiles(distributions, scale, 0.5)], axis=-1)
 
     right = statistics(truth)
-    found = [
-        bootstrap_intervals(table, channel, statistics, generator, resamples=resamples, rise=RISE)
-        for table in reports
-    ]
+    intervals = partial(bootstrap_intervals, resamples=resamples, rise=RISE)
+    found = [intervals(table, channel, statistics, generator) for table in reports]
     held = np.sum([(each.low <= right) & (right <= each.high) for each in found], axis=0)
     low, high = clopper_pearson(held, len(found))
     columns: dict[str, float] = {"intervals": len(found)}

@@ -105,7 +105,6 @@ class Shown(NamedTuple):
 
     @property
     def epsilon(self) -> float:
-        """The epsilon at which the audit is shown."""
         return self.epsilons[-1]
 
     def at_k(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -147,9 +146,5 @@ def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
 
 def forests_at(table: pd.DataFrame | None, at: Shown) -> pd.DataFrame:
     """Return the F-measures in a `table` `at` the shown settings, or of methods without them."""
-    return where(
-        table,
-        epsilon=(*at.epsilons, NOT_APPLICABLE),
-        domain_factor=(at.factor, NOT_APPLICABLE),
-        k=(at.k, NOT_APPLICABLE),
-    )
+    more = {"domain_factor": (at.factor, NOT_APPLICABLE), "k": (at.k, NOT_APPLICABLE)}
+    return where(table, epsilon=(*at.epsilons, NOT_APPLICABLE), **more)

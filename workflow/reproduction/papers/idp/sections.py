@@ -20,8 +20,7 @@ COMPARED = (
     *(("dp_um", "dp"), ("idp_ls", "dp_um"), ("idp_cbls", "idp_ls"), ("idp_cbls", "dp")),
     *(("idp_cbls", "least_dp"), ("idp_cbls", "dp_median")),
     *((name, "no_data") for name in MASKED),
-)
-"""Pairs of methods: the table of ratios divides the SSE of the first by the SSE of the second."""
+)  # pairs of methods: the table of ratios divides the SSE of the first by the SSE of the second
 NAMES = {
     name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
 } | {"dp": "DP", "least_dp": "least SSE of true DP", "no_data": "a file of zeros"}
@@ -74,16 +73,13 @@ def forests(tables: Tables) -> dict[str, Any]:
 def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
     """Prepare the best classifiers on one `dataset` from its `table`, and classes not learned."""
     factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
-    return {
-        "best": _best(where(table, domain_factor=factor), dataset),
-        "unlearned": _unlearned(table, dataset),
-    }
+    best = _best(where(table, domain_factor=factor), dataset)
+    return {"best": best, "unlearned": _unlearned(table, dataset)}
 
 
 def _best(table: pd.DataFrame, dataset: str) -> PageTable:
     """Return the largest mean F of iDP-CBLS over k, and of the classifiers with true DP."""
-    keys = ["method", "epsilon", "k"]
-    means = table.groupby(keys, sort=False)["f_measure"].mean().reset_index()
+    means = table.groupby(["method", "epsilon", "k"], sort=False)["f_measure"].mean().reset_index()
     kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "true DP")
     part = where(means, method=(*kinds,))
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})
@@ -97,10 +93,8 @@ def _best(table: pd.DataFrame, dataset: str) -> PageTable:
 
 def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
     """Count by method the settings in which the rarer class is hardly ever recognized."""
-    majority, original = (
-        where(table, method=name).set_index("class")["f_measure"]
-        for name in ("majority", "original")
-    )
+    both = (where(table, method=name) for name in ("majority", "original"))
+    majority, original = (part.set_index("class")["f_measure"] for part in both)
     if len(majority) != 2 or not len(original):
         return None
     rare = str(majority.idxmin())
@@ -115,8 +109,7 @@ def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
 ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {
     "microaggregation": "microaggregation alone",
     **{"original": "the original records", "majority": "no data: 0, majority class"},
-}
-"""The rows of the overview. "majority" also has the errors of "no_data"."""
+}  # The rows of the overview. "majority" also has the errors of "no_data".
 
 
 def overview(tables: Tables) -> dict[str, Any]:
@@ -204,7 +197,6 @@ def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
 
 
 def _measures(part: pd.DataFrame) -> pd.Series:
-    """Return the F-measures of all classes by method, as text."""
     if not len(part):
         return pd.Series(dtype=object)
     texts = part["f_measure"].map(lambda value: f"{value:.3f}")
@@ -266,9 +258,6 @@ def _covered(table: pd.DataFrame) -> PageTable:
             found = {"statistic": name, "covered": percent(held / made) + sign}
             found["limits"] = between(low, high, percent)
             rows.append(of | found | {"intervals": made})
-    return all_rows(
-        pd.DataFrame(rows),
-        "coverage of bootstrap intervals, all ε together",
-        COVERED,
-        "The limits (Clopper and Pearson) hold together with 95 % confidence.",
-    )
+    label = "coverage of bootstrap intervals, all ε together"
+    caption = "The limits (Clopper and Pearson) hold together with 95 % confidence."
+    return all_rows(pd.DataFrame(rows), label, COVERED, caption)

@@ -81,12 +81,10 @@ class IdpSse:
 
     @cached_property
     def ranking(self) -> Ranking:
-        """The ranking of the records."""
         return Ranking.of(self.data.values)
 
     @cached_property
     def variances(self) -> Floats:
-        """Sample variances of the attributes."""
         return sample_variances(self.data.values)
 
     def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:
@@ -140,10 +138,8 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
     best allocation, with V_j the variance within classes in units of s_j^2: the least mean over j
     of V_j exp(-2 epsilon_j).
     """
-    within = sum(
-        int(np.sum(data.labels == code)) * data.values[data.labels == code].var(axis=0)
-        for code in np.unique(data.labels)
-    )
+    classes = (data.values[data.labels == code] for code in np.unique(data.labels))
+    within = sum(len(part) * part.var(axis=0) for part in classes)
     variances = np.sort(np.asarray(within) / len(data) / sample_variances(data.values))[::-1]
     # The budget lowers the largest terms to one level and leaves the others.
     logs = np.log(variances)

@@ -81,10 +81,8 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
     }
     if not different:
         raise LookupError("two T_d at one T_v")
-    return Outcome(
-        tuple(Comparison(-1.0) if number == 1 else UNKNOWN for number in different.values()),
-        f"clusterings over all T_d: {listed(different)}",
-    )
+    found = tuple(Comparison(-1.0) if number == 1 else UNKNOWN for number in different.values())
+    return Outcome(found, f"clusterings over all T_d: {listed(different)}")
 
 
 def _largest_clusters_not_best(cells: Cells) -> Outcome:
@@ -101,10 +99,8 @@ def _largest_clusters_not_best(cells: Cells) -> Outcome:
 
 def _gain_larger_for_small_clusters(gains: Cells) -> Outcome:
     pairs = [(gains[p, t_v], gains[p, LARGEST]) for p, t_v in product(P, SMALLER)]
-    shown = {
-        f"p = {p:g}, T_v = {t_v}": gains[p, t_v]["median"]
-        for p, t_v in product(P, (SMALLER[0], LARGEST))
-    }
+    ends = product(P, (SMALLER[0], LARGEST))
+    shown = {f"p = {p:g}, T_v = {t_v}": gains[p, t_v]["median"] for p, t_v in ends}
     return below(pairs, listed(shown))
 
 

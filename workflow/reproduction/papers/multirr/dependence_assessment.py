@@ -40,8 +40,7 @@ from deniable.sampling import RandomSource, generator_for
 
 from reproduction.study import Cell
 
-DECIMALS = 12
-"""Of a dependence. A singular channel erases some dependences: rounding must leave 0."""
+DECIMALS = 12  # Of a dependence. A singular channel erases some dependences: rounding must leave 0.
 MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters from secure sums
 
 
@@ -56,18 +55,14 @@ class DependenceAssessment:
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
-    _formed: dict[tuple[int, tuple[int, ...]], Clustering] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _formed: dict[tuple[int, tuple[int, ...]], Clustering] = field(default_factory=dict, init=False)
 
     @cached_property
     def measures(self) -> dict[Pair, Measure]:
-        """The measure of dependence of each pair."""
         return pair_measures(self.data.domain, self.ordinal)
 
     @cached_property
     def true_dependences(self) -> Floats:
-        """The dependence of each pair in the original data."""
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:

@@ -115,8 +115,7 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     The dependence of a pair in its table T of the `data` is compared with that in the expected
     table of responses, P_a' T P_b, as from infinitely many copies of the records. The matrices have
     the `probabilities` p. Codes are the scores of correlation and covariance.
-    ``rank_correlation`` is Spearman's, and ``order_kept`` the proportion of two of the ``pairs`` in
-    the same order.
+    ``rank_correlation`` is Spearman's, ``order_kept`` the proportion of equally ordered ``pairs``.
     """
     if len(data.domain) < 3:
         raise DeniableError("one pair of attributes has no order; give at least 3 attributes")

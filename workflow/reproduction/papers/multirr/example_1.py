@@ -33,8 +33,7 @@ PRINTED: dict[tuple[int, int], dict[str, Values]] = {
         "lambda_2": (Fraction(2, 3), Fraction(1, 3)),
     },
     (1, 2): {"lambda_2": (HALF, HALF)},
-}
-"""The printed values after an attribute was adjusted in a sweep, by sweep and attribute."""
+}  # the printed values after an attribute was adjusted in a sweep, by sweep and attribute
 PRINTED_LIMIT = {
     "weight": (Fraction(1, 8), Fraction(0), Fraction(1, 8)),
     "joint": (HALF, Fraction(0), Fraction(0), HALF),  # (14)
@@ -122,10 +121,8 @@ def _row(step: ExampleStep) -> dict[str, Any]:
 
 
 def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dict[str, Any]:
-    published, regenerated = (
-        "; ".join(f"{name} {_text(values)}" for name, values in each.items())
-        for each in (printed, found)
-    )
+    both = ((f"{name} {_text(of)}" for name, of in each.items()) for each in (printed, found))
+    published, regenerated = map("; ".join, both)
     verdict = ("agrees" if printed == found else "differs") if printed else "not printed"
     return {"published": published, "regenerated": regenerated, "verdict": verdict}
 

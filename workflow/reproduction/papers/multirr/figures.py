@@ -51,10 +51,8 @@ SHOWN_SIGMAS = (0.1, 0.3, 0.5)
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 REGENERATED_STYLE = {
-    "joint": look("#d55e00", marker="s", label="regenerated, one matrix a cluster (joint)"),
-    "kronecker": look(
-        "#0072b2", marker="o", label="regenerated, attribute by attribute (kronecker)"
-    ),
+    "joint": look("#d55e00", "-", "s", "regenerated, one matrix a cluster (joint)"),
+    "kronecker": look("#0072b2", "-", "o", "regenerated, attribute by attribute (kronecker)"),
 }
 BESIDE = {"joint": -0.055, "kronecker": 0.055}  # the published value
 COVERAGE = r"coverage $\sigma$: share of the cells that a query asks for"
@@ -65,7 +63,6 @@ def _runs(table: pd.DataFrame) -> str:
 
 
 def _nothing(title: str) -> Figure:
-    """Return a figure that says that the config requests nothing for it."""
     below = "nothing to draw: the config asks for none of it"
     return style.finish(style.canvas(style.NARROWEST, 1.2), title, below)
 
@@ -185,22 +182,19 @@ def epsilon(table: pd.DataFrame) -> Figure:
     table = names.first_clusters(table)
 
     def panel(axis: Axes, _: str, name: str) -> None:
-        part = where(table, attributes=name)
-        _medians(axis, part, "method", "epsilon", 1.6)
+        _medians(axis, where(table, attributes=name), "method", "epsilon", 1.6)
         _percent_scale(axis)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
     rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
     columns = {name: f"{name} attributes" for name in table["attributes"].unique()}
-    around, xlabel = (0.75, 0.1, 0.95, 1.5), r"exact $\epsilon$ of a whole record"
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.1, 0), xlabel, share=(False, True)
-    )
+    around, own = (0.75, 0.1, 0.95, 1.5), (False, True)
+    xlabel = r"exact $\epsilon$ of a whole record"
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, share=own)
     keys = style.legend_keys(METHOD_STYLE, names.AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
-    title = "Beyond [multirr]: the methods at a stated epsilon"
-    return style.finish(figure, title, below, keys, 3)
+    return style.finish(figure, "Beyond [multirr]: the methods at a stated epsilon", below, keys, 3)
 
 
 @style.in_style
@@ -225,8 +219,7 @@ def assessment(table: pd.DataFrame) -> Figure:
         axis.set_title(name, fontsize=10)
 
     rows = {m: f"matrix: {m}\nagreement with the truth" for m in drawn["matrix"].unique()}
-    columns, size = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9)
-    around = (0.88, 0.1, 1.15, 1.05)
+    columns, size, around = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9), (0.88, 0.1, 1.15, 1.05)
     figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")
     for axis in axes[-1]:
         axis.set_xticks(sorted(drawn["p"].unique()))
@@ -323,10 +316,8 @@ def sweep(table: pd.DataFrame) -> Figure:
 
 
 def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> None:
-    values, low, high = (
-        here.pivot(index="t_v", columns="p", values=column)
-        for column in ("median_relative_error", "ci_low", "ci_high")
-    )
+    columns = ("median_relative_error", "ci_low", "ci_high")
+    values, low, high = (here.pivot(index="t_v", columns="p", values=each) for each in columns)
     axis.imshow(values, norm=shades, cmap="viridis_r", aspect="auto", origin="lower")
     best = values.to_numpy().argmin(axis=0)
     for column, row in enumerate(best):

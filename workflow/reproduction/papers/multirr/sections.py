@@ -42,10 +42,7 @@ def figure_2(tables: Tables) -> dict[str, PageTable]:
         ("relative_error", "percent", "median relative errors, of the count"),
     )
     of = partial(against_base, keys=("sigma",), column="estimator", names=ESTIMATORS)
-    return {
-        measure: of(where(table, measure=measure), label=label, text=text)
-        for measure, text, label in forms
-    }
+    return {m: of(where(table, measure=m), label=label, text=text) for m, text, label in forms}
 
 
 def figure_3(tables: Tables) -> dict[str, PageTable]:

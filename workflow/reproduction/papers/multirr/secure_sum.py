@@ -73,8 +73,7 @@ def trials(
 
     Many `parties` count one `pair`, and few, `parties_of_all_pairs`, all of them. The result has
     one row per pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
-    ``broadcasts``. ``formula_per_party`` is the paper's cost, cells x n, and ``formula_in_all`` is
-    cells x n x n.
+    ``broadcasts``. The paper's ``formula_per_party`` is cells x n, ``formula_in_all`` n times it.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -86,8 +85,7 @@ def trials(
     whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
     whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
     whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
-    rows = [single, *each.to_dict("records"), whole]
-    return pd.DataFrame(rows, columns=list(single))
+    return pd.DataFrame([single, *each.to_dict("records"), whole], columns=list(single))
 
 
 def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
@@ -128,12 +126,10 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
     rebuilds a record. It rebuilds at least ``attributes_rebuilt``, itself included.
     ``equals_true_record`` covers all samples.
     """
-    each = [
-        linked_parties(_drawn(data, parties, root_seed, "linkage", sample)).assign(sample=sample)
-        for sample in range(samples)
-    ]
+    drawn = (_drawn(data, parties, root_seed, "linkage", number) for number in range(samples))
+    each = [linked_parties(part).assign(sample=number) for number, part in enumerate(drawn)]
     found = pd.concat([links for links in each if len(links)] or each[:1])
-    drawn = samples * parties
+    everybody = samples * parties
     groups = [*found.groupby(["attribute", "category"]), (("any", "any"), found)]
     rows = [
         {
@@ -144,7 +140,7 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
             "share_of_samples": links["sample"].nunique() / samples,
             "attributes_rebuilt": links["attributes_rebuilt"].min() if len(links) else 0,
             "equals_true_record": bool(links["equals_true_record"].all()),
-            "share_of_parties_exposed": len(links.drop_duplicates(["sample", "party"])) / drawn,
+            "share_of_parties_exposed": len(links.drop_duplicates(["sample", "party"])) / everybody,
         }
         for (attribute, category), links in groups
     ]
@@ -188,14 +184,12 @@ def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[
     data = small_records(generator)
     faults = spoil(data, generator)
     try:
-        counted = {
-            pair: bivariate_distribution(data, pair, generator, faults=faults.get(pair, {}))
-            for pair in pairs
-        }
+        spoilt = ((pair, faults.get(pair, {})) for pair in pairs)
+        counted = [bivariate_distribution(data, pair, generator, faults=of) for pair, of in spoilt]
     except SecureSumError as error:
         return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
-    total = any(distribution.inconsistencies for distribution in counted.values())
-    margins = disagreeing_margins(counted.values())
+    total = any(distribution.inconsistencies for distribution in counted)
+    margins = disagreeing_margins(counted)
     return {means for means, found in ((TOTAL, total), (MARGINS, margins)) if found}, False
 
 

@@ -111,21 +111,17 @@ def _one_median(cells: pd.DataFrame) -> dict[str, float]:
     printed = cells["published"]
     half_width = (cells["ci_high"] - cells["ci_low"]).mean() / 2
     level = printed.mean() / cells["regenerated"].mean()
-    runs = np.sqrt(cells["replicates"].mean() / PRINTED_RUNS)
-    error = half_width / Z_95 * level * runs
+    error = half_width / Z_95 * level * np.sqrt(cells["replicates"].mean() / PRINTED_RUNS)
     statistic = float((((printed - printed.mean()) / error) ** 2).sum())
-    test = {"statistic": statistic, "degrees_of_freedom": len(cells) - 1}
-    return _chi_square(printed, [test])
+    return _chi_square(printed, [{"statistic": statistic, "degrees_of_freedom": len(cells) - 1}])
 
 
-def _chi_square(
-    printed: "pd.Series[float]", tests: Sequence[Mapping[str, Any]]
-) -> dict[str, float]:
-    """Return the range of `printed` values, and the sum of independent `tests`."""
+def _chi_square(values: "pd.Series[float]", tests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the range of published `values`, and the sum of independent `tests`."""
     names = ("statistic", "degrees_of_freedom")
     statistic, freedom = (sum(test[name] for test in tests) for name in names)
     p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
-    ends = {"printed_low": printed.min(), "printed_high": printed.max(), "p_value": p_value}
+    ends = {"printed_low": values.min(), "printed_high": values.max(), "p_value": p_value}
     return ends | {"statistic": statistic, "degrees_of_freedom": freedom}
 
 
@@ -167,8 +163,6 @@ def clusters(tables: Tables) -> dict[str, Any]:
     trend = tables.get("multirr_threshold_trend", pd.DataFrame())
     if len(trend):
         trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]
-    rows = [
-        row | {"clusters": rows_of(part[part["attributes"] > 1])}
-        for row, part in groups_of(tables["multirr_clusters"], "t_v", "t_d")
-    ]
+    formed = groups_of(tables["multirr_clusters"], "t_v", "t_d")
+    rows = [row | {"clusters": rows_of(part[part["attributes"] > 1])} for row, part in formed]
     return {"rows": rows, "trend": trend}

@@ -39,8 +39,7 @@ SKEWED = [
 CHANNELS: Mapping[str, Channel] = {
     "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
     "four different columns": DenseChannel(np.array(SKEWED)),
-}
-"""A symmetric channel and another one, both of parity 15, that approach the bound."""
+}  # a symmetric channel and another one, both of parity 15, that approach the bound
 
 
 def bound_table(
@@ -66,9 +65,8 @@ def threshold_table(
 ) -> pd.DataFrame:
     """Return the largest parity that rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
-    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is the diagonal of
-    the matrix of that parity. Theorem 3.2 needs a parity of at most ``largest_factor``, rho_2 /
-    rho_1.
+    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is of the matrix of
+    that parity. Theorem 3.2 needs a parity of at most ``largest_factor``, rho_2 / rho_1.
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
@@ -130,9 +128,8 @@ def worst_set_table(
 
     `data`, `attributes` and `probabilities` are as in `intruder_table`. Among all sets of
     categories with a prior probability below rho_1, from `priors`, a report makes this set most
-    likely, and its complement least likely. ``members`` are joined by " + ", and empty if there is
-    no such set. ``exact``: no set is worse. ``bound`` is for all priors, ``largest_factor`` over
-    all sets and reports.
+    likely, and its complement least likely. ``members`` are joined by " + ", empty without such a
+    set. ``exact``: no set is worse. ``bound`` is for all priors, ``largest_factor`` of all reports.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):

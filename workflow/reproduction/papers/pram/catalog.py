@@ -108,34 +108,28 @@ FIGURES = (
         for name, shows in SHOWS.items()
     ),
 )
-_section = partial(section_of, "pram")
+_part = partial(section_of, "pram")
 SECTIONS = (
     Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
-    _section("results", "Every numbered result of the census report", "Numbered results"),
-    _section("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
-    _section("weights", "Survey weights", "Survey weights"),
-    _section("item_sets", "Item sets without their cells", "Item sets"),
-    _section(
+    _part("results", "Every numbered result of the census report", "Numbered results"),
+    _part("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
+    _part("weights", "Survey weights", "Survey weights"),
+    _part("item_sets", "Item sets without their cells", "Item sets"),
+    _part(
         "variance",
         "Variance by randomization, and disclosure by invariance",
         "Variance inflation",
         *("variance", "whole_file"),
     ),
-    _section(
-        "invariant", "Standard errors under invariant PRAM: claimed and true", "Standard errors"
-    ),
-    _section(
-        "joint_loss", "Invariant one by one: loss of joint distributions", "Joint distributions"
-    ),
-    _section(
+    _part("invariant", "Standard errors under invariant PRAM: claimed and true", "Standard errors"),
+    _part("joint_loss", "Invariant one by one: loss of joint distributions", "Joint distributions"),
+    _part(
         "breaches",
         "Breaches: how far one report can move a probability",
         "Breaches",
         *("breach_bounds", "breach_thresholds", "approach", "intruder", "worst_sets"),
     ),
-    _section(
-        "design", "Channels designed by optimization", "Designed channels", "design", "channels"
-    ),
+    _part("design", "Channels designed by optimization", "Designed channels", "design", "channels"),
 )
 
 PAPER = Paper("pram", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

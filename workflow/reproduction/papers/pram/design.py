@@ -66,8 +66,7 @@ SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
     ("education", 2.0, TRACE, "least trace"),
     ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
     ("education", 2.0, ORDINAL, "invariant, least ordinal distance"),
-)
-"""The optimized matrices of the figure: attribute, epsilon, kind, and the kind in words."""
+)  # the optimized matrices of the figure: attribute, epsilon, kind, and the kind in words
 
 
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
@@ -100,12 +99,10 @@ def _row(kind: _Kind, shares: Floats, epsilon: float) -> dict[str, Any]:
         "generalized_rr": KeepOrReplace.of_epsilon(shares.size, epsilon).matrix(),
         "two_step": two_step_with_epsilon(shares, epsilon).matrix(),
     }
-    losses = {
-        name: loss.value(P)
-        if max(violations(P, shares, requirements).values()) <= FEASIBLE
-        else np.nan
-        for name, P in closed.items()
-    }
+    losses = dict.fromkeys(closed, np.nan)
+    for name, P in closed.items():
+        if max(violations(P, shares, requirements).values()) <= FEASIBLE:
+            losses[name] = loss.value(P)
     return {
         "epsilon": epsilon,
         "loss": kind.loss,

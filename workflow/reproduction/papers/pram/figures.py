@@ -20,6 +20,7 @@ from reproduction.papers.pram import names
 from reproduction.study import groups_of, where
 
 Inches = tuple[float, float]  # width and height
+OF_ROW = (False, True)  # panels side by side share the vertical axis alone
 # Colours are safe for colour-blind readers.
 TWO = ("#0072b2", "o"), ("#d55e00", "s")
 METHODS = {name: look(c, "none", m) for name, (c, m) in zip(("score", "wald"), TWO, strict=True)}
@@ -110,9 +111,7 @@ def variance(table: pd.DataFrame) -> Figure:
 
     rows, columns = {"": "variance, in units of sampling's"}, dict.fromkeys(shown, "")
     size, around, xlabel = (2.4, 0.9, 0, 4.3), (0.75, 0.1, 0.95, 1.15), "epsilon of the matrix"
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, xlabel=xlabel, share=(False, True)
-    )
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, xlabel=xlabel, share=OF_ROW)
     return style.finish(
         figure,
         "Variance inflation of randomized response and of invariant PRAM",
@@ -152,9 +151,7 @@ def invariant(table: pd.DataFrame) -> Figure:
         "coverage": "coverage of nominal 95 % intervals",
     }
     size, around = (0, 0, 0, 0.30 * len(methods) * len(attributes) + 2.2), (2.54, 0.14, 0.95, 0.72)
-    figure, axes = style.panel_grid(
-        {"": ""}, columns, panel, size, around, (0.05, 0), share=(False, True)
-    )
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, (0.05, 0), share=OF_ROW)
     labels = [f"{attribute}  ({methods[method]})" for method, attribute in lines]
     axes[0, 0].set_yticks(range(len(labels)), labels)
     axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
@@ -187,9 +184,9 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 
     columns = {pair: " × ".join(pair) for pair in pairs}
     size, around = (2.5, 0.9, 0, 5.9), (0.72, 0.14, 0.95, 1.0)
-    xlabel, between = "epsilon of the pair's matrices", (0.07, 0.1)
+    xlabel, gaps = "epsilon of the pair's matrices", (0.07, 0.1)
     figure, axes = style.panel_grid(
-        rows, columns, panel, size, around, between, xlabel, share=(True, "row")
+        rows, columns, panel, size, around, gaps, xlabel, share=(True, "row")
     )
     axes[0, 0].set_ylim(0, 1)
     style.log_scale(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), style.as_number)
@@ -325,8 +322,6 @@ def channels(table: pd.DataFrame) -> Figure:
     width = figure.get_figwidth()
     scale = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
     figure.colorbar(axes[0].images[0], cax=scale)
-    return style.finish(
-        figure,
-        "Designed channels: how likely each report is, given the truth",
-        "logarithmic ink; white: never reported; figures in percent",
-    )
+    below = "logarithmic ink; white: never reported; figures in percent"
+    title = "Designed channels: how likely each report is, given the truth"
+    return style.finish(figure, title, below)

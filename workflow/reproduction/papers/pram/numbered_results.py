@@ -39,11 +39,11 @@ from deniable.privacy import (
     witness,
 )
 
-Distribution = dict[tuple[int, ...], float]  # the probability of each table of counts
+Table = tuple[int, ...]  # of counts
+Distribution = dict[Table, float]  # the probability of each table
 Row = tuple[str, str, str, int, float, str]
-"""A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, or
-priors with sets), the largest gap to the result, relative to its size where it has one, and the
-numbers for a reader."""
+"""A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, priors
+with sets), the largest gap to the result, relative if it has a size, and numbers for a reader."""
 ROUNDING = 1e-12
 RECORDS = 4
 PROPORTIONS = np.array([0.5, 0.3, 0.2])
@@ -56,13 +56,12 @@ RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 def numbered_results() -> pd.DataFrame:
     """Check every result; the verdict is "holds" if the gap is rounding, else "fails"."""
     rows = [row for check in CHECKS for row in check()]
-    names = ["result", "says", "test", "cases", "gap", "figure"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(rows, columns=["result", "says", "test", "cases", "gap", "figure"])
     table.insert(1, "section", table["result"].str.strip("()").str.partition(".")[0])
     return table.assign(verdict=np.where(table["gap"] <= ROUNDING, "holds", "fails"))
 
 
-def tables_of(records: int, categories: int) -> Iterator[tuple[int, ...]]:
+def tables_of(records: int, categories: int) -> Iterator[Table]:
     """Yield every table of counts over `categories` categories with the total `records`."""
     for bars in itertools.combinations(range(records + categories - 1), categories - 1):
         edges = (-1, *bars, records + categories - 1)
@@ -104,9 +103,7 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
     return found
 
 
-def moments(
-    distribution: Distribution, value: Callable[[tuple[int, ...]], Floats]
-) -> tuple[Floats, Floats]:
+def moments(distribution: Distribution, value: Callable[[Table], Floats]) -> tuple[Floats, Floats]:
     """Return mean and covariance matrix of `value`, a vector of each table in a `distribution`."""
     weights = np.array(list(distribution.values()))
     vectors = np.array([value(table) for table in distribution])
@@ -164,16 +161,14 @@ def _shares(method: Callable[[Floats], Channel]) -> tuple[Floats, Floats, Floats
     return *moments(mixture(parts), _proportions), within, gap
 
 
-def _proportions(table: tuple[int, ...]) -> Floats:
+def _proportions(table: Table) -> Floats:
     return np.asarray(np.array(table) / RECORDS)
 
 
 def _post_randomization() -> Iterator[Row]:
     """Check section 2, post-randomization, with a matrix made of each table of true counts."""
     tables = [_proportions(table) for table in tables_of(RECORDS, 3)]
-    gaps = [
-        _farthest(make(pi).reported(pi), pi) for pi in tables for make in (_two_step, resampling)
-    ]
+    gaps = [_farthest(by(pi).reported(pi), pi) for pi in tables for by in (_two_step, resampling)]
     says, figure = "matrices that leave the file's shares as they are", "two-step and resampling"
     figure += " matrices, zero counts too"
     yield "(2.1)", says, ENUMERATED, len(gaps), max(gaps), figure
@@ -240,10 +235,8 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     figure = f"breaches at the bound of (3.5): {sum(broken)}"
     yield "(3.5)", says, test, len(broken), float(sum(broken)), figure
 
-    every = [
-        witness(channel_of_parity(3, largest_parity(low, high) * 1.01), low, high, direction)
-        for (low, high), direction in itertools.product(BREACHES, DIRECTIONS)
-    ]
+    beyond = [(channel_of_parity(3, largest_parity(*of) * 1.01), *of) for of in BREACHES]
+    every = [witness(*each, way) for each, way in itertools.product(beyond, DIRECTIONS)]
     shown = "none"
     if first := every[0]:
         shown = f"{float(first.prior_probability):.4g} → {float(first.posterior):.4g}"
@@ -286,10 +279,8 @@ def _parities() -> Iterator[Row]:
         gap = abs(float(ratios[-1] / goal - 1))
         yield number, says, "priors in fractions", len(masses), gap, figure
 
-    broken = sum(
-        each.largest > eta * (1 + ROUNDING) or each.smallest < (1 - ROUNDING) / eta
-        for each in factors
-    )
+    high, low = eta * (1 + ROUNDING), (1 - ROUNDING) / eta
+    broken = sum(each.largest > high or each.smallest < low for each in factors)
     says, figure = "η ≤ β guarantees β-factor privacy", f"β = η = {eta:g}: no breach"
     yield "(3.14) if", says, ON_A_GRID, len(factors), float(broken), figure
     betas = (1.0, 2.0, eta * (1 - 1e-9))

@@ -15,8 +15,7 @@ from deniable.channels.protocols import primes_up_to, probability_of_epsilon
 class SupportedProtocol(ABC):
     """A protocol for comparison: a report supports its own category and the others by chance.
 
-    A report supports the true category with the probability `own`, and each other one with the
-    probability `others`.
+    It supports the true category with the probability `own`, each other one with `others`.
     """
 
     size: int
@@ -79,8 +78,7 @@ class LocalHashing(SupportedProtocol):
     modulo g. A function is a vector a, and hashes u to a . x_u. Any two categories are hashed
     independently, exactly. The value (a, y) has the code g a + y, with a read as a number to base
     g. It supports the categories with the hash y. There are `size` categories, and the exact
-    epsilon is at most `epsilon`. By default the prime, up to 2 ** 15, has the least variance of a
-    rare category.
+    epsilon is at most `epsilon`. By default g <= 2 ** 15 has a rare category's least variance.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with functions
     that are independent in pairs instead of random ones.

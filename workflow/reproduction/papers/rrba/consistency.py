@@ -80,11 +80,8 @@ def consistency_table(
         wanted = list(combinations(data.domain.names, size))
         every = [*(c for view in views for c in view), *wanted]
         truth = {names: data.counts(names) / len(data) for names in every}
-        trials = [
-            row
-            for _ in range(REPLICATES)
-            for row in _trial(collected(data, views, p, stream), wanted, other, truth)
-        ]
+        runs = (collected(data, views, p, stream) for _ in range(REPLICATES))
+        trials = [row for noisy in runs for row in _trial(noisy, wanted, other, truth)]
         about = cell | {"records": len(data), "views": len(views), "replicates": REPLICATES}
         for key, part in pd.DataFrame(trials).groupby(keys, sort=False):
             row = about | dict(zip(keys, key, strict=True)) | dict(part.drop(columns=keys).mean())

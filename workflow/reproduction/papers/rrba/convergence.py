@@ -48,14 +48,13 @@ from deniable.rrba import (
 
 from reproduction.study import Cell
 
-UPDATES: Mapping[str, Rule] = {
+UPDATES: Mapping[str, Rule] = {  # rules for the next table, by ``update``
     "printed": PRINTED,
     "printed_first_version": PRINTED_FIRST_VERSION,
     "projected": Rule("block", "projected", 0.1),
     "pooled": POOLED,
     "uniform": Rule("none"),
 }
-"""Rules for the next table, by ``update``."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ class Convergence:
         - ``within``: 1 if that error is within the 95 % interval of the reference sample.
 
         The measures of ``none``, without stopping: ``error_last`` of the last table,
-        ``error_average`` of the last two, ``error_pooled``, and ``invalid``, 1 if any table was
-        not a distribution.
+        ``error_average`` of the last two, ``error_pooled``, ``invalid`` (1 if one is improper).
         """
         names = [
             *product(("first", "lasting", "precise"), ("converged", "tuples", "error", "within")),
@@ -103,8 +101,8 @@ class Convergence:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
         followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
-        sizes = (size,) * self.blocks
-        clients = sampled_blocks(followed.proportions, sizes, replicates, generator)
+        blocks = (size,) * self.blocks
+        clients = sampled_blocks(followed.proportions, blocks, replicates, generator)
         runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
         return np.stack([*self._outcomes(runs, followed, size)], axis=1)
 
@@ -122,8 +120,7 @@ class Convergence:
         # A diverged table stays as it is, which is no convergence.
         met &= np.abs(later).max(axis=-1) < DIVERGENCE_THRESHOLD
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
-        errors = runs.running_standard_errors()[..., at]
-        precise = at_least(self._reference_error(pooled), errors)
+        precise = at_least(self._reference_error(pooled), runs.running_standard_errors()[..., at])
         reach = Z_95 * float(self._reference_error(np.array(truth)))
         for reached, returned in ((met, averages), (lasting, averages), (precise, pooled)):
             block = np.where(reached.any(axis=1), reached.argmax(axis=1), self.blocks - 1)

@@ -1,6 +1,7 @@
 """Figures of [rrba]: Figures 4 to 7, Tables 3 to 5, equal epsilons, sizes and powers."""
 
 from collections.abc import Mapping
+from itertools import product
 from textwrap import fill
 from typing import Any
 
@@ -95,10 +96,8 @@ def _convergence(
     """Plot a row of panels for each criterion, and one column for each value of a `column`."""
     probabilities = sorted(set(table["probability"]))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
-    looks = {
-        probability: look(colour, marker="o", label=f"cell of {probability:g}", markersize=4.5)
-        for probability, colour in zip(probabilities, colours, strict=True)
-    }
+    both = zip(probabilities, colours, strict=True)
+    looks = {p: look(ink, "-", "o", f"cell of {p:g}", markersize=4.5) for p, ink in both}
     sizes = sorted(set(table["block_size"]))
     # Once for all panels: a pivot takes as long as a panel.
     keys = ["update", "criterion", column, "probability", "block_size"]
@@ -244,11 +243,8 @@ def tables(*parts: pd.DataFrame) -> Figure:
     table = pd.concat(parts, ignore_index=True)
     files = [name for name in names.FILES if name in set(table["file"])]
     sizes = sorted(table["k"].unique())
-    centres = {
-        (file, k): (len(sizes) + 0.6) * i + j
-        for i, file in enumerate(files)
-        for j, k in enumerate(sizes)
-    }
+    places = product(enumerate(files), enumerate(sizes))
+    centres = {(file, k): (len(sizes) + 0.6) * i + j for (i, file), (j, k) in places}
 
     def panel(axis: Axes, p: float, metric: str) -> None:
         part = where(table, p=p, metric=metric, reading=names.MAIN_READINGS[metric])
@@ -345,10 +341,9 @@ def equal(table: pd.DataFrame) -> Figure:
 
     rows = {metric: names.METRICS[metric] for metric in names.COMPARED}
     columns = {(file, k): f"{names.FILES[file]}, {k}-way" for file, k in cells}
-    size, around, share = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1), (True, "row")
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.08, 0.1), "exact ε", share=share
-    )
+    size, around, gaps = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1), (0.08, 0.1)
+    share = (True, "row")
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "exact ε", share=share)
     return style.finish(
         figure,
         "Distances at equal exact epsilon of one answer",

@@ -14,8 +14,7 @@ from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreeme
 def in_short(tables: Tables) -> Verdicts:
     """Return the verdict on Theorem 4.1 from `tables`, and how many published numbers agree."""
     epsilon, equal = tables.get("rrba_epsilon"), tables.get("rrba_equal")
-    privacy = [] if epsilon is None else [_theorem(epsilon, equal)]
-    return Verdicts(privacy, [*_numbers(tables)])
+    return Verdicts([] if epsilon is None else [_theorem(epsilon, equal)], [*_numbers(tables)])
 
 
 def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> PrivacyVerdict:

@@ -61,12 +61,12 @@ HYPOTHESES = ("H0", "H1")
 """Independence is true, it is false. Readers of CSV files take "null" for a missing value."""
 METHODS = ("laplace", "mcindep", "rrba", "channel_aware")
 PRINTED_SCALE, TRUE_LIMIT = "laplace_printed_scale", "laplace_true_limit"
-TABLE_3_METHODS = (*METHODS, PRINTED_SCALE, TRUE_LIMIT, f"{TRUE_LIMIT}_printed_scale")
-SHARES: Mapping[str, tuple[float, ...]] = {
+NOISIER_LIMIT = f"{TRUE_LIMIT}_printed_scale"
+TABLE_3_METHODS = (*METHODS, PRINTED_SCALE, TRUE_LIMIT, NOISIER_LIMIT)
+SHARES: Mapping[str, tuple[float, ...]] = {  # of the second category of each attribute
     "uniform": (0.5, 0.5, 0.5, 0.5),
     "skewed": (0.2, 0.3, 0.15, 0.25),
 }
-"""Of the second category of each attribute."""
 FALLBACK_TABLES, ENOUGH = 199, 10  # with 10 as large a p-value is above 5 %
 PERCENT = 100.0
 MAX_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
@@ -106,11 +106,8 @@ class Table3:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output in a `cell`."""
         releases = self._releases(cell)
-        return [
-            {"hypothesis": hypothesis, "method": method, "epsilon_exact": releases[method].epsilon}
-            for hypothesis in HYPOTHESES
-            for method in TABLE_3_METHODS
-        ]
+        of_methods = [{"method": m, "epsilon_exact": releases[m].epsilon} for m in TABLE_3_METHODS]
+        return [{"hypothesis": each} | of for each in HYPOTHESES for of in of_methods]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the decisions of each trial, shape (replicates, outputs)."""
@@ -126,7 +123,7 @@ class Table3:
         cells = 2 ** int(cell["k"])
         stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
         noisier = LaplaceRelease(2 * cells / STATED_EPSILON)
-        more = {TRUE_LIMIT: stated["laplace"], f"{TRUE_LIMIT}_printed_scale": noisier}
+        more = {TRUE_LIMIT: stated["laplace"], NOISIER_LIMIT: noisier}
         return stated | {PRINTED_SCALE: noisier} | more
 
 
@@ -157,8 +154,7 @@ class IndependencePower:
 
         - ``rejected``: whether the method rejects;
         - ``valid`` (channel-aware): whether its rule of validity holds;
-        - ``valid_and_rejected``: both; over ``valid``, the rate at which its chi-squared
-          distribution rejects.
+        - ``valid_and_rejected``: both; over ``valid``, how often its chi-squared test rejects.
         """
         releases = self._releases(cell)
         measured = [(method, "rejected") for method in METHODS]
@@ -222,9 +218,7 @@ def _decisions(
         noisier = releases[PRINTED_SCALE].release(true, generator)
         found[PRINTED_SCALE] = asymptotic_test(noisier, records, model, level=LEVEL)
         found[TRUE_LIMIT] = test_against_true_statistic(noisy, true, records, model)
-        found[f"{TRUE_LIMIT}_printed_scale"] = test_against_true_statistic(
-            noisier, true, records, model
-        )
+        found[NOISIER_LIMIT] = test_against_true_statistic(noisier, true, records, model)
     return found
 
 

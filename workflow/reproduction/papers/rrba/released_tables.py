@@ -70,20 +70,18 @@ MEASURES = {
     "jensen_shannon": jensen_shannon_distances,
     "chi_squared": chi_squared_between,
 }
-METRICS: Mapping[str, tuple[str, ...]] = {
+METRICS: Mapping[str, tuple[str, ...]] = {  # what is measured, by reading
     "noisy": ("l2", "squared_error"),
     "projected": tuple(MEASURES),
     "last_block": tuple(MEASURES),
 }
-"""What is measured, by reading."""
 BOTH, LAST = ("noisy", "projected"), ("last_block",)
 ADAPTED = {
     "rrba": POOLED,
     "rrba_half_floor": Rule("pooled", "projected", 0.5),
     "rrba_uniform": Rule("none"),
 }
-"""The rules by which RRBA makes its tables, by method: every cell at least .1 / m or .5 / m, or the
-table stays uniform."""
+"""Rules for RRBA's tables, by method: cells of at least .1 / m or .5 / m, or a uniform table."""
 COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
     "projective_geometry": ProjectiveGeometry,
     "hadamard": HadamardResponse,
@@ -150,9 +148,7 @@ class _Simulation:
                     values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
                     found[method, reading, metric][:, places] = values.T
         # For each measure the mean over sets, then the sets.
-        return np.hstack(
-            [each for v in found.values() for each in (v.mean(axis=1, keepdims=True), v)]
-        )
+        return np.hstack([a for v in found.values() for a in (v.mean(axis=1, keepdims=True), v)])
 
     def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
@@ -267,7 +263,6 @@ def _counts_of_sets(data: Microdata, k: int, most: int, seed: int) -> dict[Combi
 
 
 def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floats:
-    """Return tables with independent Laplace noise of a scale in each cell."""
     counts = true.astype(float)
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
 

@@ -8,7 +8,7 @@ from deniable.display import Row, Tables, between, percent, plain, short, thousa
 from deniable.estimation import Z_95
 
 from reproduction.papers.rrba import names
-from reproduction.papers.rrba.catalog import CONVERGENCE_KEYS
+from reproduction.papers.rrba.catalog import RUN_KEYS
 from reproduction.papers.rrba.table_results import shown_settings
 from reproduction.study import (
     MISSING,
@@ -84,9 +84,9 @@ CONVERGED = (
 def convergence(tables: Tables) -> dict[str, Any]:
     """Prepare from `tables` when runs converge, by criterion, and the tables without stopping."""
     both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
-    every = both.drop_duplicates(list(CONVERGENCE_KEYS))
+    every = both.drop_duplicates(list(RUN_KEYS))
     # One row for each followed cell, with its measures in columns.
-    wide = every.pivot(index=CONVERGENCE_KEYS[:-1], columns="measure", values="mean").reset_index()
+    wide = every.pivot(index=RUN_KEYS[:-1], columns="measure", values="mean").reset_index()
     rows = []
     for (update, criterion), title in names.CRITERIA.items():
         cells = where(wide, update=update, criterion=criterion)

@@ -1,6 +1,5 @@
 """From simulated distances to tables: Tables 3 to 5 of [rrba], equal epsilons."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -61,8 +60,7 @@ def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
 def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare the `results` of `PrintedTables` with `published` values.
 
-    All readings and files of a data set are compared with the same published value. The columns are
-    `TABLE_COLUMNS`:
+    All readings and files of a data set are compared with one published value. `TABLE_COLUMNS` are:
 
     - ``regenerated``: the mean over sets of attributes; ``subset_min``, ``subset_max``: the
       smallest and the largest mean of a set;
@@ -77,7 +75,7 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
     compared = compare(named, published, keys, PRINTED_TRIALS)
     agrees = compared["verdict"] == "agrees"
-    table = _with_ranges(compared, [*_CELL, *_OUTPUT], subsets_agreeing=agrees)
+    table = _with_range(compared, [*_CELL, *_OUTPUT], subsets_agreeing=agrees)
     keep = table["p"].where(table["method"] == "rrba")
     table["epsilon_theorem"] = keep.map(claimed_epsilon, na_action="ignore")
     printed = table["published"]
@@ -89,19 +87,17 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     return first[list(TABLE_COLUMNS)]
 
 
-def _with_ranges(
-    table: pd.DataFrame, keys: Sequence[str], **counted: "pd.Series[bool]"
-) -> pd.DataFrame:
+def _with_range(table: pd.DataFrame, keys: list[str], **counted: "pd.Series[bool]") -> pd.DataFrame:
     """Return the rows of means over sets, with the range of the sets, and `counted` ones."""
     means = table[table["subset"] == EVERY]
-    each = table.assign(**counted)[table["subset"] != EVERY].groupby(list(keys), sort=False)
+    each = table.assign(**counted)[table["subset"] != EVERY].groupby(keys, sort=False)
     ranges = each.agg(
         subset_min=("regenerated", "min"),
         subset_max=("regenerated", "max"),
         subsets=("regenerated", "size"),
         **{name: (name, "sum") for name in counted},
     )
-    merged = means.merge(ranges.reset_index(), on=list(keys), how="left", validate="one_to_one")
+    merged = means.merge(ranges.reset_index(), on=keys, how="left", validate="one_to_one")
     if merged["subsets"].isna().any():
         raise DeniableError("results lack the single sets of attributes; simulate the cell again")
     return merged
@@ -119,7 +115,7 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
     local_means = results["regenerated"].where(results["trust"] == "local")
     lowest = local_means.groupby([results[name] for name in (*group, "subset")]).transform("min")
     keys, is_lowest = ["file", "k", "epsilon", *_OUTPUT], results["regenerated"] <= lowest
-    table = _with_ranges(results, keys, subsets_lowest=is_lowest)
+    table = _with_range(results, keys, subsets_lowest=is_lowest)
     table["dataset"] = table["file"].map(dataset_of)
     verdicts = {}
     for _, part in table.groupby(group, sort=False):

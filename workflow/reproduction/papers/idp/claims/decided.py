@@ -94,10 +94,8 @@ def _no_smaller_error(tables: Tables) -> Outcome:
         found = masking(method, ranking, k, upper, epsilon)
         alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
         ratios.append(expected_sse(found, variances) / alone)
-    return counted(
-        (each >= 1 - 1e-9 for each in ratios),
-        f"that of microaggregation alone times {range_of(ratios)}",
-    )
+    figure = f"that of microaggregation alone times {range_of(ratios)}"
+    return counted((each >= 1 - 1e-9 for each in ratios), figure)
 
 
 def _no_value_closer(tables: Tables) -> Outcome:
@@ -144,9 +142,7 @@ def _as_claimed(name: str, table: pd.DataFrame) -> Outcome:
     own = table["method"].isin(METHODS[2:]) & (table["domain"] == "public")
     part = table[own & (table["reading"] == reading) & (table["clusters"] == clusters)]
     part = require_any(part, "an audit of it")
-    comparisons = (
-        UNKNOWN if pd.isna(holds) else Comparison(1.0 if holds else -1.0) for holds in part["holds"]
-    )
+    comparisons = (UNKNOWN if pd.isna(h) else Comparison(1.0 if h else -1.0) for h in part["holds"])
     largest = part.groupby("unit", sort=False)["times_claimed"].max()
     said = ", ".join(f"{unit} {times:.3g}" for unit, times in largest.items())
     condition = f" ({OF_FIXED_CLUSTERS})" if clusters == FIXED else ""
@@ -181,10 +177,8 @@ def _below_by_orders_of_magnitude(others: Sequence[str], tables: Tables) -> Outc
     best = [min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in every]
     own = (float(tables.sse_of("idp_cbls", *at)["median"]) for at in every)
     times = [other / each for other, each in zip(best, own, strict=True)]
-    reached = ", ".join(
-        f"{least:g} times in {sum(each >= least for each in times)}"
-        for least in (10.0, *(factor * ORDERS for factor in MARGINS))
-    )
+    limits = (10.0, *(factor * ORDERS for factor in MARGINS))
+    reached = ", ".join(f"{n:g} times in {sum(each >= n for each in times)}" for n in limits)
     return Outcome(
         tuple(Comparison(each - ORDERS, margin=-ORDERS) for each in times),
         f"{' or '.join(others)} over idp_cbls: {range_of(times)}; "
@@ -194,22 +188,15 @@ def _below_by_orders_of_magnitude(others: Sequence[str], tables: Tables) -> Outc
 
 
 def _cluster_based_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
-    pairs = [
-        (tables.least(low, c, tables.k)[1], tables.sse_of(m, high, c, tables.k[-1]))
-        for c, m in product(tables.errors.values_of("domain_factor"), LOCAL)
-    ]
+    k, every = tables.k, product(tables.errors.values_of("domain_factor"), LOCAL)
+    pairs = [(tables.least(low, c, k)[1], tables.sse_of(m, high, c, k[-1])) for c, m in every]
     return equivalent(pairs, f"idp_cbls over the others: {ratios_of(pairs)}", SIMILAR_SSE)
 
 
 def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
     narrow, wide = tables.errors.ends("domain_factor")
-    of = {
-        e: [
-            (tables.sse_of("idp_cbls", e, wide, k), tables.sse_of("idp_cbls", e, narrow, k))
-            for k in tables.k
-        ]
-        for e in tables.errors.values_of("epsilon")
-    }
+    own, epsilons = partial(tables.sse_of, "idp_cbls"), tables.errors.values_of("epsilon")
+    of = {e: [(own(e, wide, k), own(e, narrow, k)) for k in tables.k] for e in epsilons}
     said = "; ".join(f"epsilon {e:g}: {ratios_of(pairs)}" for e, pairs in of.items())
     return equivalent([*chain(*of.values())], f"factor {wide:g} over {narrow:g}, {said}")
 
@@ -218,59 +205,43 @@ def _cluster_based_best_at_small_k(tables: Tables) -> Outcome:
     inside = [k for k in tables.k if BEST_K[0] <= k <= BEST_K[1]]
     outside = [k for k in tables.k if k not in inside]
     pairs = [(tables.least(*s, inside)[1], tables.least(*s, outside)[1]) for s in tables.settings]
-    least = ", ".join(
-        f"k = {tables.least(epsilon, factor, tables.k)[0]} (epsilon {epsilon:g}, factor {factor:g})"
-        for epsilon, factor in tables.settings
-    )
+    best = ((*setting, tables.least(*setting, tables.k)[0]) for setting in tables.settings)
+    least = ", ".join(f"k = {k} (epsilon {e:g}, factor {factor:g})" for e, factor, k in best)
     return below(require_any(pairs), f"least at {least}")
 
 
 def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
-    small, most = [k for k in tables.k if k <= BEST_K[1]], tables.k[-1]
-    pairs = [
-        (tables.least(*setting, small)[1], tables.sse_of("idp_cbls", *setting, most))
-        for setting in tables.settings
-    ]
-    return below(
-        require_any(pairs), f"best of k <= {BEST_K[1]} over k = {most}: {ratios_of(pairs)}"
-    )
+    small, end = [k for k in tables.k if k <= BEST_K[1]], tables.k[-1]
+    own = partial(tables.sse_of, "idp_cbls")
+    pairs = [(tables.least(*at, small)[1], own(*at, end)) for at in tables.settings]
+    return below(require_any(pairs), f"best of k <= {BEST_K[1]} over k = {end}: {ratios_of(pairs)}")
 
 
 def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
-    least, most = tables.cluster_based.values_of("k")[0], tables.cluster_based.values_of("k")[-1]
-    pairs = [
-        (tables.measures["idp_ls", 1.0, c, least], tables.measures["idp_ls", 1.0, c, most])
-        for c in tables.cluster_based.values_of("domain_factor")
-    ]
+    sizes, factors = (tables.cluster_based.values_of(name) for name in ("k", "domain_factor"))
+    least, most, found = sizes[0], sizes[-1], tables.measures
+    pairs = [(found["idp_ls", 1.0, c, least], found["idp_ls", 1.0, c, most]) for c in factors]
     ends = (f"{a['median']:.3f} at k = {least}, {b['median']:.3f} at {most}" for a, b in pairs)
     return below(pairs, "; ".join(ends))
 
 
-def _shortfalls(
-    method: str, printed: Mapping[float, int], margin: float, tables: Tables
-) -> Outcome:
+def _shortfalls(method: str, stated: Mapping[float, int], margin: float, tables: Tables) -> Outcome:
     """Test by how many per cent the best F of a method lies below the bound, by epsilon."""
     bound = tables.measures["original", 0.0, 0.0, 0]
     factor = tables.cluster_based.values_of("domain_factor")[0]
-    found = {epsilon: ratio(tables.best([method], epsilon, factor), bound) for epsilon in printed}
-    said = (
-        f"{1 - found[epsilon]['median']:.1%} below the bound at epsilon {epsilon:g} "
-        f"({percent} % in the text)"
-        for epsilon, percent in printed.items()
-    )
-    pairs = [(found[epsilon], exact_row(1 - percent / 100)) for epsilon, percent in printed.items()]
+    found = {epsilon: ratio(tables.best([method], epsilon, factor), bound) for epsilon in stated}
+    both = ((e, percent, 1 - found[e]["median"]) for e, percent in stated.items())
+    said = (f"{gap:.1%} below the bound at epsilon {e:g} ({n} % in the text)" for e, n, gap in both)
+    pairs = [(found[epsilon], exact_row(1 - percent / 100)) for epsilon, percent in stated.items()]
     return within_tolerance(
         pairs, margin, ", ".join(said), picked_from=len(tables.cluster_based.values_of("k"))
     )
 
 
-def _forests_of_cluster_based_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
-    pairs = [
-        (tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c))
-        for c in tables.cluster_based.values_of("domain_factor")
-    ]
-    picked = len(tables.cluster_based.values_of("k"))
-    found = within_tolerance(pairs, SIMILAR_F, _side_by_side(pairs), picked)
+def _forests_at_less_epsilon(low: float, high: float, tables: Tables) -> Outcome:
+    sizes, factors = (tables.cluster_based.values_of(name) for name in ("k", "domain_factor"))
+    pairs = [(tables.best(["idp_cbls"], low, c), tables.best(["idp_ls"], high, c)) for c in factors]
+    found = within_tolerance(pairs, SIMILAR_F, _side_by_side(pairs), len(sizes))
     return replace(found, our_margin=True)
 
 
@@ -290,21 +261,14 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
 
-def _above_true_dp(
-    epsilons: Sequence[tuple[float, float]], margin: float, tables: Tables
-) -> Outcome:
-    """Test that the best F of iDP-CBLS is above true DP less a `margin`, at `epsilons` of both."""
-    factors = tables.cluster_based.values_of("domain_factor")
-    pairs = [
-        (tables.best(["idp_cbls"], own, factor), tables.best(TRUE_DP, other, factor))
-        for (own, other), factor in product(epsilons, factors)
-    ]
+def _above_true_dp(spent: Sequence[tuple[float, float]], margin: float, tables: Tables) -> Outcome:
+    """Test that the best F of iDP-CBLS is above true DP less a `margin`, at epsilons of both."""
+    every = product(spent, tables.cluster_based.values_of("domain_factor"))
+    pairs = [(tables.best(["idp_cbls"], a, c), tables.best(TRUE_DP, b, c)) for (a, b), c in every]
     picked = max(len(tables.cluster_based.values_of("k")), len(TRUE_DP))
     apart = below([(true, own) for own, true in pairs], "").comparisons
-    comparisons = (
-        replace(each, difference=each.difference - margin, margin=-margin, picked_from=picked)
-        for each in apart
-    )
+    moved = partial(replace, margin=-margin, picked_from=picked)
+    comparisons = (moved(each, difference=each.difference - margin) for each in apart)
     return Outcome(tuple(comparisons), _side_by_side(pairs), our_margin=True)
 
 
@@ -334,9 +298,7 @@ TESTS: Mapping[str, Test] = {
     "forests_of_cluster_based_below_the_bound": partial(
         _shortfalls, "idp_cbls", {1.0: 0, 0.1: 3, 0.01: 10}, WHOLE_PERCENT
     ),
-    "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(
-        _forests_of_cluster_based_at_less_epsilon
-    ),
+    "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(_forests_at_less_epsilon),
     "forests_improve_on_the_bound": _forests_improve_on_the_bound,
     "better_than_true_dp_at_small_epsilon": partial(
         _above_true_dp, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F

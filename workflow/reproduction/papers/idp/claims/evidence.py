@@ -76,9 +76,7 @@ class Tables:
 
     @property
     def k(self) -> list[int]:
-        """The k of the SSE, in order."""
-        clustered = {key: row for key, row in self.errors.items() if key[-1]}
-        return Cells(KEYS, clustered).values_of("k")
+        return Cells(KEYS, {key: row for key, row in self.errors.items() if key[-1]}).values_of("k")
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
@@ -121,10 +119,8 @@ def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, 
     for cells in ("errors", "gaps", "masked"):
         given[cells] = [replace(each, given=getattr(each.given, cells)) for each in given["both"]]
     given["classes"] = [replace(each, given=each.given.classes) for each in given.get("wine", ())]
-    given["audit"] = [
-        Evidence((), source_of(own), own, str(name).capitalize())
-        for name, own in audit.groupby("dataset", sort=False)
-    ]
+    parts = audit.groupby("dataset", sort=False)
+    given["audit"] = [Evidence((), source_of(t), t, str(name).capitalize()) for name, t in parts]
     return given
 
 

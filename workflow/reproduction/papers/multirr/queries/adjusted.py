@@ -45,8 +45,7 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
         reduce(mul, (margin_over(pair, *each) for each in estimates if {*pair} & {*each[0]}))
         for pair in combinations(records.domain.names, 2)
     ]
-    parts = map(records.project, protocol.clusters)
-    columns = [part.domain.ravel(part.columns) for part in parts]
+    columns = [of.domain.ravel(of.columns) for of in map(records.project, protocol.clusters)]
     with warnings.catch_warnings():
         # The outputs `WORK` have the same facts.
         warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
@@ -79,7 +78,6 @@ class AdjustedQueries(OfTrueRecords):
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """All pairs of attributes."""
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
@@ -207,14 +205,12 @@ class StatedQueries(AdjustedQueries):
         return super()._errors([*tables, np.full(size, 1 / size)], pair, queries)
 
 
-def _estimate(
-    protocol: Protocol, runs: Sequence[Microdata], projection: str
-) -> list[tuple[Floats, ...]]:
+def _estimate(protocol: Protocol, runs: Sequence[Microdata], name: str) -> list[tuple[Floats, ...]]:
     """Return the estimated distributions of all clusters for each replicate, as tables."""
     parts = []
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         counts = np.stack([reports.counts(cluster).reshape(-1) for reports in runs])
         shape = protocol.domain.project(cluster).shape
-        estimates = PROJECTIONS[projection](counts, channel)
+        estimates = PROJECTIONS[name](counts, channel)
         parts.append(estimates.reshape(len(runs), *shape))
     return [tuple(part[run] for part in parts) for run in range(len(runs))]

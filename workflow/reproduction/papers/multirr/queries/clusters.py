@@ -89,10 +89,8 @@ class ClusterQueries(OfTrueRecords):
             joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
             return margin_over(names, cluster, joint)
 
-        estimated = [
-            reduce(mul, [margin(each) for each in protocol.clusters if {*names} & {*each}])
-            for protocol in protocols
-        ]
+        asked_of = ([c for c in each.clusters if {*names} & {*c}] for each in protocols)
+        estimated = [reduce(mul, map(margin, clusters)) for clusters in asked_of]
         if queries is None:
             queries = random_queries(true.size, self.coverage, runs, generator)
         asked = queries @ true.astype(float)
@@ -172,17 +170,13 @@ class ThresholdSweep:
     def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
         """Return the protocol of a `cell` at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
-        return {
-            (t_v, t_d): queries.clustered({**cell, "t_v": t_v, "t_d": t_d}).protocol
-            for t_v, t_d in product(self.t_v, self.t_d)
-        }
+        cells = ({**cell, "t_v": t_v, "t_d": t_d} for t_v, t_d in product(self.t_v, self.t_d))
+        return {(each["t_v"], each["t_d"]): queries.clustered(each).protocol for each in cells}
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
         """Return the thresholds of a `cell`, with their number of clusters."""
-        return [
-            {"t_v": t_v, "t_d": t_d, "clusters": len(protocol.clusters)}
-            for (t_v, t_d), protocol in self.protocols(cell).items()
-        ]
+        every = self.protocols(cell).items()
+        return [{"t_v": t_v, "t_d": t_d, "clusters": len(of.clusters)} for (t_v, t_d), of in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         """Return the p and the epsilons of a `cell` at the thresholds of an `output`."""

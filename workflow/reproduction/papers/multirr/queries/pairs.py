@@ -49,10 +49,8 @@ class PairQueries(shared.OfTrueRecords):
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: estimator, sigma, measure."""
-        return [
-            {"estimator": estimator, "sigma": sigma, "measure": measure}
-            for estimator, sigma, measure in product(self.estimators, self.coverages, MEASURES)
-        ]
+        every = product(self.estimators, self.coverages, MEASURES)
+        return [{"estimator": e, "sigma": sigma, "measure": m} for e, sigma, m in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         """Return the p of a `cell` and the epsilons of RR-Independent, for each `output`."""
@@ -131,8 +129,7 @@ def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
 def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
     """Return the product of two projected marginal distributions ([multirr], Protocol 1).
 
-    The `reports` are counts of responses through the `channel` of a pair, and the `projection` is a
-    name in `PROJECTIONS`.
+    `reports` are counts of responses through a pair's `channel`, `projection` is in `PROJECTIONS`.
     """
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors
@@ -153,5 +150,4 @@ ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
     "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel).estimate),
-}
-"""All estimators but ``rr_independent``, which has a projection."""
+}  # all estimators but ``rr_independent``, which has a projection

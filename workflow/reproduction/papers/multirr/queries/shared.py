@@ -115,9 +115,8 @@ def of_random_attributes(
 ) -> Floats:
     """Ask about one random set of the `sets` of attributes in each of the `replicates`.
 
-    The `generator` draws the sets. `errors` returns the results of a number of replicates about
-    some attributes, shape (replicates, ...). `chances` are the probabilities of the sets, by
-    default equal.
+    The `generator` draws the sets, by default with equal `chances`. `errors` returns the results of
+    a number of replicates about some attributes, shape (replicates, ...).
     """
     asked = generator.choice(len(sets), size=replicates, p=chances)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]

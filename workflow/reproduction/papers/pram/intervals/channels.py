@@ -20,7 +20,7 @@ from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChann
 from deniable.records import Microdata
 
 TARGETS: tuple[Target, ...] = ("population", "file")
-LEVELS = {
+LEVELS = {  # levels of education, in order, with their categories in Adult
     "up to 6th": ("Preschool", "1st-4th", "5th-6th"),
     "7th to 9th": ("7th-8th", "9th"),
     "10th to 12th": ("10th", "11th", "12th"),
@@ -29,7 +29,6 @@ LEVELS = {
     "bachelor": ("Bachelors",),
     "beyond": ("Masters", "Prof-school", "Doctorate"),
 }
-"""Levels of education, in order, with their categories in Adult."""
 
 
 def _ordinal() -> Floats:
@@ -57,8 +56,7 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
     ),
     "near_singular": (("education",), DenseChannel(0.02 * ORDINAL + 0.98 * ORDINAL.mean(axis=0))),
     "neighbours": (("education",), DenseChannel(_neighbours())),
-}
-"""Each channel with its attributes in Adult."""
+}  # each channel with its attributes in Adult
 
 
 def setting(

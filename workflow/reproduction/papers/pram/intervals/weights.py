@@ -7,8 +7,7 @@ The population is Adult. Records are drawn from it with replacement, and randomi
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
 Both oversample the married, who earn more and have more education, so that estimates without
-weights are biased. Weights that depend on a characteristic, here the relationship, reveal it
-through any channel.
+weights are biased. Weights that depend on the relationship reveal it through any channel.
 """
 
 from dataclasses import dataclass
@@ -31,12 +30,11 @@ from reproduction.study import Cell
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
 """Sizes of persons under ``pps`` by relationship, 1 for all others."""
-ESTIMATORS = {
+ESTIMATORS = {  # the measures of each estimator for the population
     "hajek": ("coverage", "variance_ratio", "bias"),
     "horvitz_thompson": ("coverage", "variance_ratio", "bias", "expected_bias"),
     "unweighted": ("coverage", "bias", "expected_bias"),
 }
-"""The measures of each estimator for the population."""
 OF_ALL_CATEGORIES = ("coverage", "variance_ratio")
 
 
@@ -160,8 +158,7 @@ class SurveyDesign:
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
         """Return the true variances of a weighted `estimator` by `channel`, ratios linearized."""
-        law = channel.reported(self.within)
-        second = channel.second_moments(law)
+        second = channel.second_moments(channel.reported(self.within))
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
         # The value of one draw: weight times records times its score, less the truth for a ratio.
@@ -177,8 +174,7 @@ def intervals(
 ) -> Intervals:
     """Return the intervals of an `estimator` for the `target`: population or file.
 
-    `reports` are counts through the `channel` of records drawn by the `design`, shape (replicates,
-    classes, categories).
+    `reports`, shape (replicates, classes, categories), count `channel` outputs of the `design`.
     """
     if estimator == "unweighted":
         return confidence_intervals(channel, reports.sum(axis=1), target=target)

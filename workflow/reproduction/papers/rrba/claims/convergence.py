@@ -2,8 +2,7 @@
 
 The text leaves two things open. A run has converged when two consecutive tables are close: for the
 first time (section 5, step 3), or for good (7.1). And the tables of (4), which are not
-distributions, stay as printed, or are projected. The criterion ``precise``, which is ours, decides
-nothing.
+distributions, stay as printed, or are projected. Our criterion ``precise`` decides nothing.
 
 A mean time of convergence that includes runs cut off at the end is a lower bound. So is a mean
 close to the end, as convergence for good then rests on the end. Bounds are compared only with
@@ -41,13 +40,12 @@ from reproduction.study import (
     where,
 )
 
-READINGS = {
+READINGS = {  # by update and criterion
     ("printed", "first"): "first time, tables as printed",
     ("projected", "first"): "first time, tables projected",
     ("printed", "lasting"): "for good, tables as printed",
     ("projected", "lasting"): "for good, tables projected",
 }
-"""By update and criterion."""
 RUN = ["dataset", "probability", "block_size", "p"]
 BLOCKS = 200  # of a run ([rrba], 7.1)
 OPEN = "; the end of the run leaves {} of {} open"
@@ -119,10 +117,8 @@ def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     both = _with_converged(where(table, block_size=smallest), "within")
     figure = f"share of runs that end close, blocks of {smallest}: {range_of(both['mean'])}"
     cut_off = 1 - both["mean_converged"]
-    least, most = (
-        rows_of(_shares(both.assign(mean=mean.clip(0, 1))))
-        for mean in (both["mean"] - cut_off, both["mean"] + cut_off)
-    )
+    means = (both["mean"] - cut_off, both["mean"] + cut_off)
+    least, most = (rows_of(_shares(both.assign(mean=mean.clip(0, 1)))) for mean in means)
     found: list[Comparison] = []
     for low, high in zip(least, most, strict=True):
         known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None
@@ -155,16 +151,12 @@ def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
     runs: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in _converged(table):
         runs.setdefault((row["figure"], row["probability"], row["p"]), {})[row["block_size"]] = row
-    steps = [
-        _sooner(runs[low], runs[high])
-        for low, high in product(runs, runs)
-        if (low[0], high[0]) == ("rrba_fig6", "rrba_fig5") and low[1] == high[1]
-    ]
+    in_fig6, in_fig5 = ([key for key in runs if key[0] == f"rrba_fig{n}"] for n in (6, 5))
+    both = ((low, high) for low, high in product(in_fig6, in_fig5) if low[1] == high[1])
+    steps = [_sooner(runs[low], runs[high]) for low, high in both]
     smaller, larger = (sum(sign * each.difference > 0 for each in steps) for sign in (1, -1))
-    return Outcome(
-        tuple(require_any(steps, "a cell that both figures follow")),
-        f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}",
-    )
+    figure = f"smaller blocks at the higher p in {smaller}, larger in {larger} of {len(steps)}"
+    return Outcome(tuple(require_any(steps, "a cell that both figures follow")), figure)
 
 
 def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:

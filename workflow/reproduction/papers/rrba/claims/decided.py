@@ -8,11 +8,11 @@ several readings if the text leaves its meaning, or the equal conditions of a co
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
-import pandas as pd
 
+from deniable.display import Tables
 from deniable.rrba import (
     answer_epsilon,
     claimed_epsilon,
@@ -42,10 +42,8 @@ PRINTED_PAIRS = {  # by place: epsilon, p
 
 
 def _two_coins_estimate(_: str) -> Outcome:
-    truths = [Fraction(step, 20) for step in range(21)]
-    return counted(
-        (estimate_from_two_coins(two_coins(truth)) == truth for truth in truths), "exact"
-    )
+    every = [Fraction(step, 20) for step in range(21)]
+    return counted((estimate_from_two_coins(two_coins(truth)) == truth for truth in every), "exact")
 
 
 def _two_coins_epsilon(_: str) -> Outcome:
@@ -65,10 +63,9 @@ def _efficient_if_close(reading: str) -> Outcome:
         keeps = [(pi, p, p) for pi in PROPORTIONS for p in KEEPS]
     else:
         # With two cells the floor 2 pi gives the p for which a table with the cell pi has epsilon.
+        every = product(PROPORTIONS, (0.25, 0.5, 1.0, 2.0, 4.0))
         keeps = [
-            (pi, keep_for_epsilon([2], epsilon, 2 * pi), keep_for_epsilon([2], epsilon))
-            for pi in PROPORTIONS
-            for epsilon in (0.25, 0.5, 1.0, 2.0, 4.0)
+            (pi, keep_for_epsilon([2], e, 2 * pi), keep_for_epsilon([2], e)) for pi, e in every
         ]
     gains = [_inflation(pi, pi, close) / _inflation(pi, 0.5, half) for pi, close, half in keeps]
     return counted((gain < 1 for gain in gains), f"variance ratio {range_of(gains)}")
@@ -124,11 +121,8 @@ def _no_more(tables: Iterable[Sequence[float]]) -> Outcome:
 
 
 def _arbitrarily_low(_: str) -> Outcome:
-    falls = [
-        floor_epsilon([m], low, 0.1) < floor_epsilon([m], high, 0.1)
-        for m in CELLS
-        for low, high in pairwise(KEEPS)
-    ]
+    curves = ([floor_epsilon([m], p, 0.1) for p in KEEPS] for m in CELLS)
+    falls = [low < high for curve in curves for low, high in pairwise(curve)]
     least = [floor_epsilon([m], 1e-6, 0.1) for m in CELLS]
     return counted([*falls, *(each < 1e-3 for each in least)], f"at p = 1e-6: {range_of(least)}")
 
@@ -178,9 +172,7 @@ TESTS: Mapping[str, Test] = {
 }
 
 
-def evidence_of(
-    claims: Iterable[Claim], tables: Mapping[str, pd.DataFrame]
-) -> dict[str, list[Evidence]]:
+def evidence_of(claims: Iterable[Claim], tables: Tables) -> dict[str, list[Evidence]]:
     """Return the evidence in `tables` by name; exact `claims` are about their readings."""
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]

@@ -3,9 +3,8 @@
 Table 3 states neither n nor the alternative. If both rates of RRBA agree they were fitted: such a
 setting can contradict a claim on RRBA, but it cannot support one. The text has both a table that is
 updated with each block, and one that is released at the end. So Tables 4 and 5 may be of the last
-block, as printed, or of all blocks pooled, with a floor. Tests take means for medians, in a column
-``median``. Methods of one trial share their true tables, which makes tests between them
-conservative.
+block, as printed, or of all blocks pooled, with a floor. A column ``median`` has means. Methods of
+one trial share their true tables, which makes tests between them conservative.
 """
 
 import math
@@ -92,8 +91,7 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
         printed.append(Evidence((f"{small}, {scale} scale",), source_of(table_3), right))
     rates = where(power, measure="rejected", method=("rrba", "mcindep", "laplace"))
     rates = rates.assign(verdict="not printed")
-    null = where(rates, effect=0).drop(columns="effect")
-    right = accuracies(null, rates[rates["effect"] > 0])
+    right = accuracies(where(rates, effect=0).drop(columns="effect"), rates[rates["effect"] > 0])
     reading = "equal exact epsilon, no rule for small cells"
     return {"table 3": printed, "tests": [*printed, Evidence((reading,), source_of(power), right)]}
 
@@ -151,8 +149,7 @@ def _robust_as_values_grow(right: pd.DataFrame) -> Outcome:
     both = zip(*require_any(losses, "two k with the same n and effect"), strict=True)
     lost, of_others = (range_of(row["median"] for row in rows) for rows in both)
     at_largest = _unless_fitted(largest, f"lost {lost} points, the others {of_others}")
-    comparisons = below(losses, "").comparisons + at_largest.comparisons
-    return replace(at_largest, comparisons=comparisons)
+    return replace(at_largest, comparisons=below(losses, "").comparisons + at_largest.comparisons)
 
 
 def _lost(right: pd.DataFrame) -> Row:
@@ -172,8 +169,7 @@ def _robust_in_sparse_data(right: pd.DataFrame) -> Outcome:
     outcome = _unless_fitted(pairs + _of_others(sparse), figure)
     # A larger margin makes the differences smaller.
     own = (replace(each, margin=-MARGIN) for each in outcome.comparisons[: len(ours)])
-    comparisons = (*own, *outcome.comparisons[len(ours) :])
-    return replace(outcome, comparisons=comparisons, our_margin=True)
+    return replace(outcome, comparisons=(*own, *outcome.comparisons[len(ours) :]), our_margin=True)
 
 
 def _others_invalid_in_sparse_data(right: pd.DataFrame) -> Outcome:
@@ -224,11 +220,8 @@ def _below_laplace(printed: Mapping[str, pd.DataFrame], **cells: Any) -> Reading
 
 def _below(table: pd.DataFrame) -> Outcome:
     pairs = paired(table, ["metric", "file", "k", "p"], "method", "rrba", "laplace")
-    lost = [
-        f"{row['file']} k = {row['k']} p = {row['p']:g}"
-        for row, other in pairs
-        if row["median"] >= other["median"]
-    ]
+    not_below = [row for row, other in pairs if row["median"] >= other["median"]]
+    lost = [f"{row['file']} k = {row['k']} p = {row['p']:g}" for row in not_below]
     cells = f"{len(lost)} of {len(pairs)}" if len(lost) > MAX_NAMED else "; ".join(lost) or "none"
     return below(pairs, f"RRBA over Laplace: {ratios_of(pairs)}; not below: {cells}")
 
