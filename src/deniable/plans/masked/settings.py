@@ -9,7 +9,13 @@ from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_par
 from deniable.plans.interface import Order, Part
 from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.settings import ColumnsSettings, PlanInputs, PlanOptions, RecordOptions, StrataSettings
+from deniable.plans.settings import (
+    ColumnsSettings,
+    PlanInputs,
+    PlanOptions,
+    RecordOptions,
+    StrataSettings,
+)
 from deniable.validation import Epsilon
 
 
