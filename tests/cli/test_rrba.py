@@ -202,7 +202,7 @@ def test_refused_repeated_malformed_late_and_foreign_answers_in_files(folder: Pa
     """Two aggregators ask one half of the clients each, and watch a folder that is made later."""
     plan = CollectedPlan.from_schema(schema_of(), keep=0.6, size=3, answers="memory", block=60)
     write_plan("plan.json", plan)
-    names, asking = Path("names.txt").read_text().splitlines(), []
+    names, asking = Path("names.txt").read_text().splitlines(), list[Any]()
     for place, name in enumerate("ab"):
         Path(f"{name}.txt").write_text("\n".join(names[60 * place : 60 * place + 60]))
         given = [f"{name}.txt", "--reports", f"{name}.jsonl", "--answers", "late", "--wait", "500"]
