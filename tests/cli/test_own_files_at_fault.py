@@ -303,6 +303,11 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
         as_it_is,
         "--settings does not use the option split; leave it out",
     ),
+    "settings and part": (
+        PLAN + " --settings plan.json --part 1/2:x",
+        as_it_is,
+        "--settings does not use the option part; leave it out, or state it in that file",
+    ),
     "prior of nothing": (PLAN + " --epsilon 1 --prior sex=", as_it_is, "give COLUMN=FILE.csv"),
     "prior of a weight": (
         PLAN + " --epsilon 1 --prior weight=x.csv",

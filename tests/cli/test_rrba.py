@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,67 @@ def test_a_budget_that_is_not_above_0_is_refused(
     assert main(["rrba", *CLIENT, f"--budget={budget}"]) == 2
     assert f"--budget {budget}: give a number above 0" in capsys.readouterr().err
     assert not Path("st").exists()
+
+
+def test_refused_repeated_malformed_late_and_foreign_answers_in_files(folder: Path) -> None:
+    """Two aggregators ask one half of the clients each, and watch a folder that is made later."""
+    plan = CollectedPlan.from_schema(schema_of(), keep=0.6, size=3, answers="memory", block=60)
+    write_plan("plan.json", plan)
+    names, asking = Path("names.txt").read_text().splitlines(), list[Any]()
+    for place, name in enumerate("ab"):
+        Path(f"{name}.txt").write_text("\n".join(names[60 * place : 60 * place + 60]))
+        given = [f"{name}.txt", "--reports", f"{name}.jsonl", "--answers", "late", "--wait", "500"]
+        command = [*DENIABLE, "aggregator", "plan.json", *given, "--name", name]
+        with Path(f"q-{name}").open("w") as out:
+            party = subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True)
+        asking.append(party)
+    while any(len(Path(f"q-{name}").read_bytes().splitlines()) < 60 for name in "ab"):
+        time.sleep(0.1)
+    questions = Path("q-a").read_text() + Path("q-b").read_text()
+    done = subprocess.run(
+        [*DENIABLE, *CLIENT], input=questions, text=True, capture_output=True, check=True
+    )
+    lost, *answers = done.stdout.splitlines()
+    wrong = {"aggregator": "c"}, {"plan": "0" * 64}, {"client": "p-0"}, {"cells": [0] * 9}, {"x": 1}
+    lines = [json.dumps(json.loads(lost) | each) for each in wrong]
+    refused = {"kind": "refusal", "reason": "no"}
+    lines.append(json.dumps({k: v for k, v in json.loads(lost).items() if k != "cells"} | refused))
+    Path("late").mkdir()
+    Path("late/own.jsonl").write_text("\n".join([*lines, "{", answers[0], *answers, ""]))
+    found = [party.communicate(timeout=200)[1] for party in asking]
+    reasons = "another plan: 1", "late or doubled: 1", "malformed: 3", "refused: 1"
+    assert all(f"not counted, {each}\n" in found[0] for each in reasons), found[0]
+    assert "from another client: 1\n" in found[0]
+    assert all("not counted, to another aggregator: " in each for each in found)
+    assert main(["rrba", "server", "plan.json", "a.jsonl", "b.jsonl", "--out", "pub"]) == 0
+    assert Released("pub").records == RECORDS - 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["names.txt", "--wait", "nan"], "--wait nan: give 0 to 1,000,000,000 seconds"),
+        (["twice.txt"], "twice.txt names the client 'p-1' twice"),
+        (["many.txt"], "over 2,000,000 answers, which a server holds in memory"),
+    ],
+)
+def test_an_impossible_collection_asks_nobody(
+    folder: Path, capsys: pytest.CaptureFixture[str], given: list[str], words: str
+) -> None:
+    write_plan("plan.json", CollectedPlan.from_schema(schema_of(), keep=0.6))
+    Path("twice.txt").write_text("p-1\n" * 2 + "p-2\n" * 9)
+    Path("many.txt").write_text("\n".join(map(str, range(1_000_001))))
+    assert main(["rrba", "aggregator", "plan.json", *given, "--reports", "rep.jsonl"]) == 2
+    output = capsys.readouterr()
+    assert words in output.err
+    assert output.out == ""
+    assert not Path("rep.jsonl").exists()
+
+
+def test_reports_of_another_plan_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_plan("plan.json", CollectedPlan.from_schema(schema_of(), keep=0.6))
+    Path("rep.jsonl").write_text('{"format": "deniable-rrba", "aggregator": "a", "kind": "report"}')
+    assert main(["rrba", *SERVE]) == 2
+    assert "ask more clients; not counted, another version: 1" in capsys.readouterr().err

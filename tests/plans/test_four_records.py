@@ -267,3 +267,146 @@ def test_histograms_of_a_tiny_grid_and_their_epsilon(monkeypatch: pytest.MonkeyP
         )
         largest = max(largest, max(logs) / scale)
     assert largest == pytest.approx(plan.epsilon, abs=1e-12)
+
+
+# -- numbers, with noise on a tiny grid ------------------------------------------------------------
+
+AGES = [1, 9, 2, 6, 5, 3]
+STEPS = range(-1, 2)
+"""Noise in units of its scale; the chance of k is proportional to e^-|k|."""
+CHANCES = [
+    Fraction(math.exp(-abs(k))) / sum(Fraction(math.exp(-abs(j))) for j in STEPS) for k in STEPS
+]
+
+
+def noise_on_a_grid(monkeypatch: pytest.MonkeyPatch, draw: Draws) -> None:
+    """Let `draw` choose the noise of masked numbers from the grid of steps."""
+
+    def add(_: KeyedNoise, values: Any, scales: Any, runs: int) -> Any:
+        steps = np.array([STEPS[draw(CHANCES)] for _ in range(np.size(values))])
+        return np.repeat((values + steps.reshape(np.shape(values)) * scales)[None], runs, axis=0)
+
+    monkeypatch.setattr(KeyedNoise, "add", add)
+
+
+def by_hand(method: str, ages: Sequence[int]) -> list[tuple[list[int], Fraction, Fraction]]:
+    """Return clusters of three: records, centroid, and sensitivity ([idp], section 3)."""
+    order, top = sorted(range(len(ages)), key=lambda at: (ages[at], at)), 9
+    if method == "dp":
+        return [([at], Fraction(age), Fraction(top)) for at, age in enumerate(ages)]
+    found = []
+    for own in (order[:3], order[3:]):
+        low, middle, high = (ages[at] for at in own)
+        mean, reach = Fraction(low + middle + high, 3), top
+        if method == "idp_ls":  # Proposition 2
+            reach = max(top - low, high)
+        if method == "idp_cbls":  # Proposition 3; the ends are replaced by their neighbour
+            mean, reach = Fraction(middle), max(3 * high - 3 * middle, 3 * middle - 3 * low)
+        found.append((own, mean, Fraction(reach, 3)))
+    return found
+
+
+@pytest.mark.parametrize("method", ["dp", "dp_um", "idp_ls", "idp_cbls"])
+def test_masked_numbers_have_the_enumerated_distribution(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = schema_from_dict(ABOUT | {"columns": [NUMBER]})
+    options = {"kind": "masked", "method": method, "epsilon": 1.2}
+    options |= {} if method == "dp" else {"k": 3}
+    accept = ("no_epsilon_for_records", "original_values_released")
+    plan: Any = settings_from(options).plan(PlanInputs(schema, accept=accept))
+    plan = plan_from_json(plan_to_json(plan))
+    frame = pd.DataFrame({"age": [float(age) for age in AGES]})
+    batches = list(RecordsFile.open(frame, plan.schema_of_originals).portions(100))
+
+    def run(draw: Draws) -> Any:
+        noise_on_a_grid(monkeypatch, draw)
+        (table,) = plan.randomize(batches, KEY)
+        return tuple(round(value, 9) for value in table["age"].to_pylist())
+
+    found: Counter[Any] = Counter()
+    for values, chance in outcomes(run):
+        found[values] += chance  # type: ignore[assignment]
+    expected: Counter[Any] = Counter()
+    clusters, budget = by_hand(method, AGES), Fraction(1.2)
+    for steps in product(range(len(STEPS)), repeat=len(clusters)):
+        values = [0.0] * len(AGES)
+        for step, (own, centre, reach) in zip(steps, clusters, strict=True):
+            noisy = min(max(centre + STEPS[step] * reach / budget, Fraction(0)), Fraction(9))
+            for at in own:
+                values[at] = round(float(noisy), 9)
+        expected[tuple(values)] += math.prod(CHANCES[step] for step in steps)  # type: ignore[assignment]
+    assert_equal({each: float(chance) for each, chance in found.items()}, dict(expected))
+
+
+@pytest.mark.parametrize("method", ["dp", "dp_um", "idp_ls", "idp_cbls"])
+def test_epsilon_of_all_pairs_of_masked_files(method: str) -> None:
+    """The largest loss over all pairs of files that differ in one record.
+
+    The loss is the logarithm of the ratio of Laplace densities, at the centroids of the first file.
+    With equal scales it is the largest at all points. In a cluster all records have one value, so
+    another cluster of any record is certain to be seen, and no epsilon of records holds.
+    """
+    largest, seen = 0.0, False
+    for at, age in product(range(len(AGES)), range(10)):
+        for other in range(10):
+            first, second = ([*AGES[:at], own, *AGES[at + 1 :]] for own in (age, other))
+            pairs = list(zip(by_hand(method, first), by_hand(method, second), strict=True))
+            seen |= any({*one[0]} != {*two[0]} for one, two in pairs)
+            loss = 0.0
+            for (_, one, reach), (_, two, far) in pairs:
+                if reach == 0 or far == 0:  # centroids without noise
+                    loss += math.inf if reach == 0 and (far or one != two) else 0.0
+                    continue
+                loss += float(abs(one - two) / far) * 1.2 + math.log(far / reach)
+            largest = max(largest, loss)
+    schema = schema_from_dict(ABOUT | {"columns": [NUMBER]})
+    options: dict[str, Any] = {"kind": "masked", "method": method, "epsilon": 1.2}
+    accept = ("no_epsilon_for_records", "original_values_released")
+    options |= {} if method == "dp" else {"k": 3}
+    plan: Any = settings_from(options).plan(PlanInputs(schema, accept=accept))
+    if method in ("dp", "dp_um"):
+        assert largest == pytest.approx(1.2, abs=1e-12)
+    else:  # the claim is refuted already for centroids
+        assert largest > 1.2
+    assert seen == bool(plan.k)
+    assert plan.epsilon == (math.inf if seen else pytest.approx(largest, abs=1e-12))
+    assert bool(plan.refuted) == seen
+
+
+def test_mixed_records_have_the_product_of_both_distributions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    schema = schema_from_dict(ABOUT | {"columns": [COLUMNS[0], NUMBER]})
+    options = {
+        "kind": "mixed",
+        "numbers": {"method": "dp", "epsilon": 1.0},
+        "categories": {"p": 0.3},
+    }
+    plan: Any = settings_from(options).plan(PlanInputs(schema))
+    frame = FRAME[["sex", "age"]].iloc[:2]
+    batches = list(RecordsFile.open(frame, plan.schema_of_originals).portions(100))
+
+    def run(draw: Draws) -> Any:
+        def drawn(self: Channel, codes: Any, _: Any) -> Any:
+            matrix = exact_matrix(self)
+            return np.array([draw(matrix[code]) for code in codes.tolist()], dtype=np.int64)
+
+        monkeypatch.setattr(Channel, "randomize_keyed", drawn)
+        noise_on_a_grid(monkeypatch, draw)
+        (table,) = plan.randomize(batches, KEY)
+        rows = table.to_pandas()[["sex", "age"]].round(9)
+        return tuple(rows.itertuples(index=False, name=None))
+
+    found: Counter[Any] = Counter()
+    for rows, chance in outcomes(run):
+        found[rows] += chance  # type: ignore[assignment]
+    (matrix,) = (exact_matrix(each) for each in plan.channels().values())
+    expected: Counter[Any] = Counter()
+    for steps in product(range(len(STEPS)), repeat=2):
+        for sexes in product(range(2), repeat=2):
+            ages = (min(max(n + STEPS[k] * 9, 0), 9) for n, k in zip((1, 2), steps, strict=True))
+            own = zip(map("FM".__getitem__, sexes), map(float, ages), strict=True)
+            chance = math.prod(CHANCES[step] for step in steps)
+            expected[tuple(own)] += chance * matrix[0][sexes[0]] * matrix[1][sexes[1]]  # type: ignore[assignment]
+    assert_equal({each: float(chance) for each, chance in found.items()}, dict(expected))

@@ -115,6 +115,10 @@ def test_settings_make_the_plan(method: str) -> None:
     settings = MaskedSettings.model_validate(values | METHODS[method])
     plan = settings.plan(PlanInputs(schema_of_sizes(), accept=tuple(ACCEPT.get(method, ()))))
     assert plan_to_json(plan) == plan_to_json(plan_by(method))
+    half = {"part": {"take": 1, "of": 2, "seed": "text"}}
+    settings = MaskedSettings.model_validate(values | METHODS[method] | half)
+    plan = settings.plan(PlanInputs(schema_of_sizes(), accept=tuple(ACCEPT.get(method, ()))))
+    assert plan_to_json(plan) == plan_to_json(plan_by(method, part=Part(2, 1, "text")))
     one = MaskedSettings.model_validate(values | METHODS[method] | {"columns": ["height"]})
     assert one.plan(PlanInputs(schema_of_sizes(), accept=tuple(ACCEPT.get(method, ())))).names == (
         "height",

@@ -167,6 +167,13 @@ def test_a_part_of_the_respondents_and_clusters() -> None:
     assert plan.order == "as_in_file"
 
 
+def test_sections_have_default_kinds() -> None:
+    one, other = {"method": "dp", "epsilon": 1.0}, {"epsilon": 2.0}
+    full = {"numbers": {"kind": "masked"} | one, "categories": {"kind": "columns"} | other}
+    short = settings_from({"kind": "mixed", "numbers": one, "categories": other})
+    assert short == settings_from({"kind": "mixed"} | full)
+
+
 def test_strata_and_invariant_matrices_are_possible() -> None:
     plan = mixed(categories={"kind": "strata", "strata": ["sex"], "columns": ["sex", "town"]})
     (table,) = plan.randomize(batches(plan, survey()), KEY)
@@ -187,6 +194,7 @@ def test_strata_and_invariant_matrices_are_possible() -> None:
     ("numbers", "categories", "words"),
     [
         ({"order": "as_in_file"}, {}, "order of the numbers; allowed: in the section categories"),
+        ({"part": {"take": 1, "seed": "a"}}, {}, "part of the numbers; allowed: in the section"),
         ({"class_column": "town"}, {"columns": ["town"]}, "'town'"),
         ({}, {"columns": ["income"]}, "'income'"),
         ({"columns": ["town"]}, {}, "'town' is categorical"),

@@ -39,6 +39,7 @@ from deniable.rrba import (
     Server,
     collected_reports,
     refuse_impossible,
+    refuse_repeated,
 )
 from deniable.sampling import SystemRandomSource, generator_for
 from deniable.schema import CsvForm, RecordsFile
@@ -46,9 +47,11 @@ from deniable.texts import text_of
 
 MAX_LINE = 64_000_000  # bytes of a message
 MAX_ANSWERS = 2_000_000  # to a server, which holds them in memory
+_TOO_MANY = f"over {MAX_ANSWERS:,} answers, which a server holds in memory; ask fewer clients"
+MAX_WAIT = 10**9  # seconds
 POLL = 0.05  # seconds between looks at a file that grows
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-REPORTS = rb'\{"format":"deniable-rrba"'
+REPORTS = rb'\{"format":"deniable-rrba"|$'
 
 
 def run(options: argparse.Namespace) -> None:
@@ -77,6 +80,8 @@ def _lines(places: Sequence[Path], follow: bool = False) -> Iterator[bytes]:
     while places:
         inside = (sorted(each.glob("*.jsonl")) if each.is_dir() else [each] for each in places)
         for file in [file for files in inside for file in files]:
+            if follow and not file.exists():
+                continue  # a client makes it later
             with file.open("rb") as stream:
                 if done[file]:
                     stream.seek(done[file])
@@ -159,12 +164,18 @@ def _reply(
 
 def _ask(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
     """Ask the named clients, block by block, and report their answers."""
-    refuse_overwriting(options.reports, [options.plan, options.clients], "reports", REPORTS)
+    inputs = [options.plan, options.clients]
+    refuse_overwriting(options.reports, inputs, "file of reports", REPORTS)
+    if not 0 <= options.wait <= MAX_WAIT:
+        raise DeniableError(f"--wait {options.wait:g}: give 0 to {MAX_WAIT:,} seconds")
     design = agreement.design
     names = [each for each in text_of(options.clients).splitlines() if each]
+    refuse_repeated(names, str(options.clients))
     if plan.part is not None:
         names = [names[at] for at in plan.part.positions(len(names))]
     refuse_impossible(design, len(names))
+    if len(names) * max(map(len, design.asked)) > MAX_ANSWERS:
+        raise DeniableError(_TOO_MANY)
     seed = options.seed or (str(options.test) if agreement.test else secrets.token_hex(16))
     print(f"deniable: note: clients are ordered by --seed {plain(seed)}", file=sys.stderr)
     order = sorted(names, key=lambda name: sha256(f"{seed}:{name}".encode()).digest())
@@ -243,9 +254,14 @@ def _count(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Map
         seen.add((block, report.combination))
         answers += len(report.answers)
         if answers > MAX_ANSWERS:
-            raise DeniableError(f"over {MAX_ANSWERS:,} answers; ask fewer clients")
+            raise DeniableError(_TOO_MANY)
         server.receive(replace(report, block=block))
-    _publish(options.out, plan, collected_reports(agreement.design, server.reports), agreement)
+    try:
+        table = collected_reports(agreement.design, server.reports)
+    except DeniableError as error:
+        reasons = (f"; not counted, {plain(each)}: {passed[each]}" for each in sorted(passed))
+        raise DeniableError(f"{error}{''.join(reasons)}") from None
+    _publish(options.out, plan, table, agreement)
     passed["answers of clients that were counted"] = server.repeated
     return +passed
 

@@ -4,6 +4,7 @@ from .client import (
     Client as Client,
     Question as Question,
     Refusal as Refusal,
+    refuse_repeated as refuse_repeated,
 )
 from .collection import (
     TableAnswers as TableAnswers,

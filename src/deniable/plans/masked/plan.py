@@ -44,7 +44,7 @@ from deniable.responses import MaskedResponses, counts_in, histogram_table, with
 from deniable.sampling import KeyedDraws, KeyedNoise, RandomnessSource, generator_for
 from deniable.schema import RecordBatch, RecordsFile, Schema
 
-BYTES_PER_NUMBER = 130
+BYTES_PER_NUMBER = 150
 """Memory of one number of a record while it is masked, measured at 10^6 records."""
 
 

@@ -9,15 +9,20 @@ from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_par
 from deniable.plans.interface import Order, Part
 from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.settings import ColumnsSettings, PlanInputs, PlanOptions, StrataSettings
-from deniable.validation import Epsilon, Values
+from deniable.plans.settings import (
+    ColumnsSettings,
+    PlanInputs,
+    PlanOptions,
+    RecordOptions,
+    StrataSettings,
+)
+from deniable.validation import Epsilon
 
 
-class MaskedSettings(PlanOptions):
+class MaskedSettings(RecordOptions):
     """Settings of a `MaskedPlan`; its options are parameters of `MaskedPlan.from_schema`."""
 
     kind: Literal["masked"]
-    columns: Values[str] | None = None
     class_column: Annotated[str, Field(min_length=1)] | None = None
     method: NumericMethod
     epsilon: Epsilon
@@ -40,25 +45,35 @@ class MaskedSettings(PlanOptions):
 
     def plan(self, given: PlanInputs, part: Part | None = None) -> MaskedPlan:
         """Return the plan of the inputs `given`, for a `part` of the respondents."""
-        more: dict[str, Any] = self.model_dump(exclude={"kind"}, exclude_none=True)
-        more |= {"data": given.data, "accept": given.accept, "part": part}
+        more: dict[str, Any] = self.model_dump(exclude={"kind", "part"}, exclude_none=True)
+        more |= {"data": given.data, "accept": given.accept, "part": part or self.answering}
         return MaskedPlan.from_schema(given.schema, **more)
 
 
 class MixedSettings(PlanOptions):
     """Settings of a `MixedPlan`: masked `numbers`, and channels of the other columns.
 
-    Order and part of the respondents are options of the `categories`.
+    Order and part of the respondents are options of the `categories`. The kinds of the sections
+    are by default masked and columns.
     """
 
     kind: Literal["mixed"]
     numbers: MaskedSettings
     categories: Annotated[ColumnsSettings | StrataSettings, Field(discriminator="kind")]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_kinds(cls, values: Any) -> Any:
+        kinds = {"numbers": {"kind": "masked"}, "categories": {"kind": "columns"}}
+        given = values if isinstance(values, dict) else {}
+        sections = {name: given[name] for name in kinds if isinstance(given.get(name), dict)}
+        return values if not sections else given | {n: kinds[n] | s for n, s in sections.items()}
+
     @model_validator(mode="after")
     def _one_order(self) -> Self:
-        if "order" in self.numbers.model_fields_set:
-            raise ValueError("order of the numbers; allowed: in the section categories")
+        for name in ("order", "part"):
+            if name in self.numbers.model_fields_set:
+                raise ValueError(f"{name} of the numbers; allowed: in the section categories")
         return self
 
     @property
