@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
@@ -241,6 +241,30 @@ def count_cells(
             cells = part.ravel([batch.codes[name] for name in part.names])
             counts[number] += np.bincount(cells, rows, part.size).astype(np.int64)
     return counts
+
+
+def weighted_cells(
+    parts: Sequence[Domain], batches: Iterable[RecordBatch], weight: Column | None
+) -> list[Floats]:
+    """Return sums of weights and of their squares, shape (2, cells), for each of the `parts`.
+
+    Cells are joint cells of a part. Records in `batches` count by the column `weight`, else as one
+    each. Raises `DeniableError` if a weight is 0.
+    """
+    sums = [np.zeros((2, part.size)) for part in parts]
+    for batch in batches:
+        own = np.ones(len(batch))
+        if weight is not None:
+            own = weights_of(batch.passed[weight.name], weight.decimal)
+        if not own.all():
+            raise DeniableError(
+                f"column {shown(weight and weight.name)}: a record has the weight 0; matrices for "
+                "weighted frequencies need positive weights, so leave such records out"
+            )
+        for each, part in zip(sums, parts, strict=True):
+            cells = part.ravel([batch.codes[name] for name in part.names])
+            each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
+    return sums
 
 
 def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:

@@ -247,6 +247,11 @@ class Plan(ABC):
         return {}
 
     @property
+    def weight(self) -> str | None:
+        """The released column of weights by which proportions are estimated, if any."""
+        return None
+
+    @property
     def record_protocol(self) -> "Protocol | None":
         """The protocol that randomizes all records in the same way, if there is one."""
         return None
