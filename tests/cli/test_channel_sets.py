@@ -73,7 +73,7 @@ def test_a_column_of_a_plan_is_analysed(capsys: pytest.CaptureFixture[str]) -> N
         options = ["--prior", "p.csv", "--set", "a", "--json"]
         assert main(["channel", "plan.json", "--column", column, *options]) == 0
         found, channel = json.loads(capsys.readouterr().out), plan.channels()[column]
-        assert found["epsilon"] == channel.epsilon
+        assert found["epsilon"] == pytest.approx(channel.epsilon, rel=1e-12)
         posterior = channel.posterior(np.array([float(p) for p in PRIOR.values()]))
         np.testing.assert_allclose(found["set"]["posterior"], posterior[:, 0], atol=1e-12)
     assert main(["channel", "plan.json", "--column", "x"]) == 2

@@ -262,7 +262,8 @@ def test_a_release_continues_after_a_kill(
 
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_a_test_release_is_compared_by_the_owner(weight: str | None, tmp_path: Path) -> None:
-    frame = survey(300, np.random.default_rng(3))[["sex", "town", *([weight] if weight else [])]]
+    # 1,500 records, because normal intervals of the rare category cover less with few.
+    frame = survey(1500, np.random.default_rng(3))[["sex", "town", *([weight] if weight else [])]]
     plan = plan_of(frame, MATRICES[0] | ({"weight": weight} if weight else {}))
     protect_test(frame, plan, tmp_path / "small", 5, to="test")
     table = compare_test_release(tmp_path / "small/test", frame, 5)

@@ -14,7 +14,6 @@ import pyarrow as pa
 from deniable.channels import Channel, channel_from_json, channel_to_json, product_of_ratios
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
-from deniable.plans.blocks import weighted_cells
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch, answering_batches
 from deniable.plans.risks import KEPT_BACK_RISK
@@ -153,6 +152,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """
         if not self.keep_back:
             return {}
+        from deniable.plans.blocks import weighted_cells  # noqa: PLC0415 - few plans need it
+
         domain, weight = self.schema.domain(), self.weight
         strata: tuple[str, ...] = getattr(self.protocol, "strata", ())
         parts = [domain.project(strata + names) for names in self.blocks]

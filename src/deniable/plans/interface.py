@@ -12,13 +12,7 @@ import pyarrow as pa
 from deniable import __version__
 from deniable.arrays import Positions
 from deniable.errors import DeniableError, refuse_unknown, shown
-from deniable.plans.risks import (
-    BY_DATA,
-    Origin,
-    refuse_unaccepted,
-    released_columns,
-    schema_risks,
-)
+from deniable.plans.risks import BY_DATA, Origin, refuse_unaccepted, released_columns, schema_risks
 from deniable.records import Microdata
 from deniable.sampling import (
     KeyedDraws,
