@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deniable.cli import main
-from deniable.plans import StrataPlan, make_plan, write_plan
+from deniable.plans import Plan, StrataPlan, make_plan, write_plan
 from deniable.schema import schema_from_dict
 
 ROWS = {"a": ("1/2", "1/4", "1/4"), "b": ("1/8", "3/4", "1/8"), "c": ("1/4", "1/4", "1/2")}
@@ -63,7 +63,7 @@ def test_a_column_of_a_plan_is_analysed(capsys: pytest.CaptureFixture[str]) -> N
     columns = [{"name": n, "kind": "categorical", "categories": list("abc")} for n in ("x", "y")]
     about = {"format": "deniable-schema", "population": "people", "file": {"kind": "arrow"}}
     schema = schema_from_dict(about | {"columns": columns})
-    plans = {
+    plans: dict[str, Plan] = {
         "x": make_plan(schema, 2.0, mechanism="generalized-rr"),
         "y": make_plan(schema, 1.0, mechanism="subset-selection"),
         "y in b": StrataPlan.from_schema(schema, ["x"], 1.5),

@@ -4,12 +4,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from deniable.channels import DenseChannel, NamedChannel, read_channel, read_counts, read_prior
+from deniable.channels import NamedChannel, read_channel, read_counts, read_prior
 from deniable.cli.answers import (
     Answers,
     about_set,
     aligned,
     breach_answer,
+    channel_of_plan,
     estimate,
     listed,
     number,
@@ -17,13 +18,7 @@ from deniable.cli.answers import (
     to_json,
     under_prior,
 )
-from deniable.errors import (
-    ChannelError,
-    NoAnswerError,
-    SingularChannelError,
-    refuse_unknown,
-    shown,
-)
+from deniable.errors import ChannelError, NoAnswerError, SingularChannelError, shown
 
 IF_ASKED_FOR = (
     *("breach", "prior", "reported", "invariant", "largest_change", "posterior"),
@@ -57,7 +52,10 @@ def run(options: argparse.Namespace) -> None:
         options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
     if options.set and not options.prior:
         options.parser.error("argument --set: it needs --prior")
-    named = _of_plan(options) if options.column else read_channel(options.matrix)
+    if options.column:
+        named = channel_of_plan(options.matrix, options.column)
+    else:
+        named = read_channel(options.matrix)
     prior = read_prior(options.prior, named.categories) if options.prior else None
     counts = read_counts(options.counts, named.reports) if options.counts else None
     answers = privacy(named) | dict.fromkeys(IF_ASKED_FOR)
@@ -78,20 +76,6 @@ def run(options: argparse.Namespace) -> None:
     print(to_json(answers) if options.json else "\n".join(_text(options, named, answers)))
     if problem:
         raise problem
-
-
-def _of_plan(options: argparse.Namespace) -> NamedChannel:
-    """Return the channel of a column, or of columns that share one, of a plan."""
-    from deniable.plans import read_plan  # noqa: PLC0415 - of plans alone
-
-    table = read_plan(options.matrix).matrices()
-    within = table["stratum"].map(lambda stratum: f" in {stratum}" if stratum else "")
-    names = table["block"] + within
-    refuse_unknown("column of the plan", options.column, tuple(names.unique()))
-    own = table[names == options.column]
-    categories, reports = (tuple(own[name].unique()) for name in ("true", "reported"))
-    entries = own["probability"].astype(float).to_numpy().reshape(len(categories), -1)
-    return NamedChannel(categories, DenseChannel(entries), reports)
 
 
 def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> str:

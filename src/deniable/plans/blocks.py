@@ -232,7 +232,7 @@ def count_cells(
     """
     counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
     for batch in batches:
-        rows = weights_of(batch.passed[times.name], times.decimal) if times else np.ones(len(batch))
+        rows = _row_weights(batch, times)
         if np.any((rows % 1 != 0) | (rows >= 2**31)):
             raise DeniableError(
                 f"column {times and times.name}: a number of records is a whole number below 2^31"
@@ -253,9 +253,7 @@ def weighted_cells(
     """
     sums = [np.zeros((2, part.size)) for part in parts]
     for batch in batches:
-        own = np.ones(len(batch))
-        if weight is not None:
-            own = weights_of(batch.passed[weight.name], weight.decimal)
+        own = _row_weights(batch, weight)
         if not own.all():
             raise DeniableError(
                 f"column {shown(weight and weight.name)}: a record has the weight 0; matrices for "
@@ -265,6 +263,10 @@ def weighted_cells(
             cells = part.ravel([batch.codes[name] for name in part.names])
             each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
     return sums
+
+
+def _row_weights(batch: RecordBatch, weight: Column | None) -> Floats:
+    return weights_of(batch.passed[weight.name], weight.decimal) if weight else np.ones(len(batch))
 
 
 def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.estimation import (
     Z_95,
@@ -75,12 +75,13 @@ def _coverage(
     table: Table, original: Microdata, generator: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Yield the coverage of all categories, for all records and in each stratum with records."""
-    weights = _weights(original)
+    all_counts: Any
+    drawn: Any
+    weights = getattr(original, "weights", None)
     if weights is None:
-        all_counts: Counts | Floats = original.counts(table.cells.names).reshape(-1)
+        all_counts = original.counts(table.cells.names).reshape(-1)
         redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
-        tables = np.tile(all_counts, (redraws, 1))
-        drawn: Counts | Floats = table.channel.randomize_counts(tables, generator)
+        drawn = table.channel.randomize_counts(np.tile(all_counts, (redraws, 1)), generator)
     else:
         cells = table.cells.ravel([original.column(name) for name in table.cells.names])
         all_counts = np.bincount(cells, weights, table.cells.size)
@@ -103,14 +104,9 @@ def _coverage(
             "coverage": _covered(stratum.channel, counts, own, functionals, true),
         }
         if table.invariant:
-            parts = (
-                [own_proportions(stratum.channel, own, functionals)]
-                if weights is None
-                else [
-                    weighted_own_proportions(stratum.channel, each, functionals)
-                    for each in map(_weighted_counts, own)
-                ]
-            )
+            estimate: Any = own_proportions if weights is None else weighted_own_proportions
+            samples = [own] if weights is None else map(_weighted_counts, own)
+            parts = [estimate(stratum.channel, each, functionals) for each in samples]
             reach = Z_95 * np.array([part.standard_errors("file") for part in parts]) + 1e-12
             off = np.abs(np.array([part.values for part in parts]) - true)
             found["reported_coverage"] = (off <= reach).reshape(redraws, -1).mean(axis=0)
@@ -134,10 +130,6 @@ def _covered(
     else:
         found = confidence_intervals(fitted, drawn, **how)
     return np.asarray(found.cover(true).mean(axis=0))
-
-
-def _weights(original: Microdata) -> Floats | None:
-    return original.weights if isinstance(original, WeightedMicrodata) else None
 
 
 def _weighted_counts(sums: Floats) -> WeightedCounts:
@@ -183,7 +175,7 @@ def _distances(
     weighted = _weighted(protected, original, estimates.get("weights"))
     synthetic = _coded(original, estimates.get("synthetic"))
     for label, names in tables.items():
-        true = shares(original, names, _weights(original))
+        true = shares(original, names, getattr(original, "weights", None))
         given = _of_file(margins, "column", label)
         given = _of_file(pairs, "columns", label) if given is None else given
         found: dict[str, Floats] = {}
@@ -195,12 +187,10 @@ def _distances(
         if synthetic is not None:
             found["synthetic"] = shares(synthetic, names)
         row: dict[str, Any] = {"check": "distance", "columns": label}
-        # Adjusted weights and synthetic records have none of the survey weights.
-        one_each = dict.fromkeys(("weights", "synthetic"), shares(original, names))
-        row |= {
-            name: float(np.abs(each - one_each.get(name, true)).sum() / 2)
-            for name, each in found.items()
-        }
+        for name, each in found.items():
+            # Adjusted weights and synthetic records have none of the survey weights.
+            of = shares(original, names) if name in ("weights", "synthetic") else true
+            row[name] = float(np.abs(each - of).sum() / 2)
         yield row
 
 
