@@ -28,6 +28,7 @@ CARRIED_OUT = {
     "README.md": "tests/test_public_names.py",
     "docs/own-data.md": "tests/test_own_data.py",
     "docs/numbers-and-clusters.md": "tests/plans/test_page.py",
+    "docs/pram.md": "tests/plans/test_page.py",
     "docs/rrba.md": "tests/cli/test_rrba.py",
     "docs/secure-sum.md": "tests/cli/test_secure_sum.py",
     "docs/designing-a-channel.md": "tests/design/test_page.py",

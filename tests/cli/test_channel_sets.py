@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from deniable.cli import main
+from deniable.plans import Plan, StrataPlan, make_plan, write_plan
+from deniable.schema import schema_from_dict
 
 ROWS = {"a": ("1/2", "1/4", "1/4"), "b": ("1/8", "3/4", "1/8"), "c": ("1/4", "1/4", "1/2")}
 PRIOR = {"a": Fraction(1, 5), "b": Fraction(3, 10), "c": Fraction(1, 2)}
@@ -54,3 +56,25 @@ def test_a_set_needs_a_prior_and_known_categories(capsys: pytest.CaptureFixture[
     assert "it needs --prior" in capsys.readouterr().err
     assert main(["channel", "m.csv", "--prior", "p.csv", "--set", "x"]) == 2
     assert "unknown category 'x'; use a, b, c" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_column_of_a_plan_is_analysed(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [{"name": n, "kind": "categorical", "categories": list("abc")} for n in ("x", "y")]
+    about = {"format": "deniable-schema", "population": "people", "file": {"kind": "arrow"}}
+    schema = schema_from_dict(about | {"columns": columns})
+    plans: dict[str, Plan] = {
+        "x": make_plan(schema, 2.0, mechanism="generalized-rr"),
+        "y": make_plan(schema, 1.0, mechanism="subset-selection"),
+        "y in b": StrataPlan.from_schema(schema, ["x"], 1.5),
+    }
+    for column, plan in plans.items():
+        write_plan("plan.json", plan)
+        options = ["--prior", "p.csv", "--set", "a", "--json"]
+        assert main(["channel", "plan.json", "--column", column, *options]) == 0
+        found, channel = json.loads(capsys.readouterr().out), plan.channels()[column]
+        assert found["epsilon"] == pytest.approx(channel.epsilon, rel=1e-12)
+        posterior = channel.posterior(np.array([float(p) for p in PRIOR.values()]))
+        np.testing.assert_allclose(found["set"]["posterior"], posterior[:, 0], atol=1e-12)
+    assert main(["channel", "plan.json", "--column", "x"]) == 2
+    assert "unknown column of the plan 'x'; use y in a, y in b, y in c" in capsys.readouterr().err

@@ -260,15 +260,48 @@ def test_a_release_continues_after_a_kill(
     assert len(Ledger(ledger).entries("people")) == 1
 
 
-def test_a_test_release_is_compared_by_the_owner(tmp_path: Path) -> None:
-    frame = survey(300, np.random.default_rng(3))[["sex", "town"]]
-    protect_test(frame, plan_of(frame), tmp_path / "small", 5, to="test")
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_a_test_release_is_compared_by_the_owner(weight: str | None, tmp_path: Path) -> None:
+    # 1,500 records, because normal intervals of the rare category cover less with few.
+    frame = survey(1500, np.random.default_rng(3))[["sex", "town", *([weight] if weight else [])]]
+    plan = plan_of(frame, MATRICES[0] | ({"weight": weight} if weight else {}))
+    protect_test(frame, plan, tmp_path / "small", 5, to="test")
     table = compare_test_release(tmp_path / "small/test", frame, 5)
     covered = table[table["check"] == "coverage"]
     assert len(covered) == 5
     assert (covered["reported_coverage"] > 0.9).all()
     assert covered["covered"].sum() >= 4
+    w = frame[weight] if weight else pd.Series(1.0, frame.index)
+    truth = w.groupby(frame["town"]).sum() / w.sum()
+    np.testing.assert_allclose(covered["original"].iloc[2:], truth, rtol=0, atol=1e-12)
+    distances = table[table["check"] == "distance"].set_index("columns")
+    own = covered["estimate"].iloc[2:] - covered["original"].iloc[2:]
+    assert distances.loc["town", "protected"] == pytest.approx(own.abs().sum() / 2)
     assert read_plan(tmp_path / "small/test/plan.json").kind == "kept_back"
+
+
+def test_a_file_with_a_grid_and_a_column_left_out_is_estimated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = {"name": "age", "kind": "numeric", "type": "int64", "bounds": [20, 80], "step": 20}
+    schema = schema_from_dict(
+        ABOUT | {"columns": [COLUMNS[0], grid, {"name": "id", "kind": "left_out"}]}
+    )
+    generator = np.random.default_rng(4)
+    ages = generator.choice([20, 40, 60, 80], 400)
+    frame = pd.DataFrame({"sex": "F", "age": ages, "id": range(400)})
+    data = RecordsFile.open(frame, schema)
+    matrix = {"kind": "two_step", "epsilon": 3.0, "keep_back": True}
+    settings = settings_from({"kind": "columns", "columns": ["sex", "age"], "matrix": matrix})
+    plan = settings.plan(PlanInputs(schema, data, accept=("chosen_by_data",)))
+    protect_test(frame, plan, tmp_path / "small", 5, to="test")
+    public = str(tmp_path / "small/test")
+    assert main(["estimate", public]) == 0
+    assert "numbers" not in capsys.readouterr().out
+    assert main(["estimate", public, "--numbers"]) == 2
+    assert "keeps the matrices back" in capsys.readouterr().err
+    found = Released(public).query("age>=50", target="file")
+    assert found["ci_low"][0] <= (ages >= 50).mean() <= found["ci_high"][0]
 
 
 def test_impossible_requests_are_refused() -> None:

@@ -119,6 +119,23 @@ def test_intervals_by_the_plans_weights_cover(target: Any) -> None:
     assert unweighted["reported_standard_error"].isna().all()
 
 
+def test_a_test_of_independence_by_weights_has_its_size() -> None:
+    """100 protections of independent columns at 5 %, by fixed seeds.
+
+    At its level, 14 or more are rejected with probability 5e-4 (binomial).
+    """
+    generator = np.random.default_rng(12)
+    rejected = 0
+    for _ in range(100):
+        own = survey(1500, generator)
+        plan = plan_of(own)
+        released = Released(randomize(own, plan, generator), plan)
+        found = released.independence(["sex", "town"], weight="w")
+        assert found["p_value_by"][0] == "F, by weights"
+        rejected += found["p_value"][0] <= 0.05
+    assert rejected < 14
+
+
 @pytest.mark.parametrize(
     ("change", "accept", "said"),
     [

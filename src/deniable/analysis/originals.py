@@ -24,7 +24,8 @@ def compare_test_release(public: Path | str, source: Any, seed: int) -> pd.DataF
     not match the plan.
     """
     released = Released(public)
-    plan, how = released.plan, {"target": "both", "by_stratum": True}
+    plan = released.plan
+    how: dict[str, Any] = {"target": "both", "by_stratum": True, "weight": plan.weight}
     records = RecordsFile.open(source, plan.schema, passed=plan.passed)
     if plan.of_records:
         weights = as_result(public, released.adjusted_weights)

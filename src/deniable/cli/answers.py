@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deniable.arrays import Counts, Floats
-from deniable.channels import NamedChannel, Target
+from deniable.channels import DenseChannel, NamedChannel, Target
 from deniable.errors import plain, refuse_unknown
 from deniable.privacy import (
     Factors,
@@ -28,6 +29,19 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 INVARIANCE_TOLERANCE = 1e-9
 SIGNIFICANT_DIGITS = 6
 INDENT = "  "
+
+
+def channel_of_plan(path: Path, column: str) -> NamedChannel:
+    """Return the channel of a `column`, or of columns that share one, of the plan at a `path`."""
+    from deniable.plans import read_plan  # noqa: PLC0415 - of plans alone
+
+    table = read_plan(path).matrices()
+    names = table["block"] + (" in " + table["stratum"]).where(table["stratum"] != "", "")
+    refuse_unknown("column of the plan", column, tuple(names.unique()))
+    own = table[names == column]
+    categories, reports = (tuple(own[name].unique()) for name in ("true", "reported"))
+    entries = own["probability"].astype(float).to_numpy().reshape(len(categories), -1)
+    return NamedChannel(categories, DenseChannel(entries), reports)
 
 
 def privacy(named: NamedChannel) -> Answers:

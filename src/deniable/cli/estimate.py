@@ -68,7 +68,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
     unweighted = options.itemsets or options.support or options.rule or options.test == "mcindep"
     if options.weight and unweighted:
-        error("argument --weight: MCIndep, item sets and rules have no weights; leave it out")
+        remedy = "leave it out, or use --test independence"
+        error(f"argument --weight: MCIndep, item sets and rules have no weights; {remedy}")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the records that are made")
@@ -113,7 +114,7 @@ def _questions(
     whole = not _has_question(options)
     if options.margins or (whole and _has_tables(released)):
         yield "margins", partial(released.margins, **tables)
-    if options.numbers or whole:
+    if options.numbers or (whole and not released.plan.unverifiable):
         yield "numbers", partial(released.numbers, **how)
     for names in dict.fromkeys(options.table):
         yield f"table of {' x '.join(names)}", partial(released.table, names, **tables)

@@ -242,7 +242,8 @@ def _add_rrba(parser: argparse.ArgumentParser) -> None:
 
 def _add_channel(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix of the channel")
+    add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix, or with --column a plan")
+    add("--column", metavar="NAME", help="the channel of this column of a plan, PLAN.json")
     add("--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories")
     text = "bounds and posteriors of a set, under the prior; with --breach, its breaches"
     add("--set", type=columns_of, metavar="A,B", help=text)

@@ -152,17 +152,13 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """
         if not self.keep_back:
             return {}
+        from deniable.plans.blocks import weighted_cells  # noqa: PLC0415 - few plans need it
+
         domain, weight = self.schema.domain(), self.weight
         strata: tuple[str, ...] = getattr(self.protocol, "strata", ())
         parts = [domain.project(strata + names) for names in self.blocks]
-        sums = [np.zeros((2, part.size)) for part in parts]
-        for batch, _ in answering_batches(batches, self.part):
-            own = np.ones(len(batch))
-            if weight is not None:
-                own = weights_of(batch.passed[weight], self.schema[weight].decimal)
-            for each, part in zip(sums, parts, strict=True):
-                cells = part.ravel([batch.codes[name] for name in part.names])
-                each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
+        answering = (batch for batch, _ in answering_batches(batches, self.part))
+        sums = weighted_cells(parts, answering, self.schema[weight] if weight else None)
         tables, known = [], list(product(*(domain[name].categories for name in strata)))
         for block, each in zip(self.blocks, sums, strict=True):
             for stratum, protocol in self.protocols.items():
@@ -177,6 +173,17 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 }
                 tables.append(pd.DataFrame(columns))
         return {"variance": pd.concat(tables, ignore_index=True)}
+
+    def original_records(self, batches: Iterable[RecordBatch]) -> Microdata:
+        held, weight = list(batches), self.weight
+        true: Microdata = super().original_records(held)
+        if weight is None:
+            return true
+        from deniable.responses import WeightedMicrodata  # noqa: PLC0415 - few plans have one
+
+        passed = (batch.passed[weight] for batch, _ in answering_batches(held, self.part))
+        weights = [weights_of(each, self.schema[weight].decimal) for each in passed]
+        return WeightedMicrodata(true.domain, true.columns, weights=np.concatenate(weights))
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()

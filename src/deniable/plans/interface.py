@@ -12,13 +12,7 @@ import pyarrow as pa
 from deniable import __version__
 from deniable.arrays import Positions
 from deniable.errors import DeniableError, refuse_unknown, shown
-from deniable.plans.risks import (
-    BY_DATA,
-    Origin,
-    refuse_unaccepted,
-    released_columns,
-    schema_risks,
-)
+from deniable.plans.risks import BY_DATA, Origin, refuse_unaccepted, released_columns, schema_risks
 from deniable.records import Microdata
 from deniable.sampling import (
     KeyedDraws,
@@ -245,6 +239,11 @@ class Plan(ABC):
     def owner_tables(self, batches: Iterable[RecordBatch]) -> Mapping[str, "pd.DataFrame"]:
         """Return further tables of the original `batches` for the data owner, by file name."""
         return {}
+
+    @property
+    def weight(self) -> str | None:
+        """The released column of weights by which proportions are estimated, if any."""
+        return None
 
     @property
     def record_protocol(self) -> "Protocol | None":

@@ -16,7 +16,10 @@ from .masked import (
     with_counts as with_counts,
 )
 from .mixed import MixedResponses as MixedResponses
-from .originals import compare_records as compare_records
+from .originals import (
+    WeightedMicrodata as WeightedMicrodata,
+    compare_records as compare_records,
+)
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
 from .strata import (
     kept_back_table as kept_back_table,

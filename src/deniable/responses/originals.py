@@ -1,6 +1,7 @@
 """Estimates of a test release, compared with the original records."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -9,17 +10,31 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.estimation import Z_95, confidence_intervals, own_proportions
+from deniable.estimation import (
+    Z_95,
+    WeightedCounts,
+    confidence_intervals,
+    own_proportions,
+    weighted_intervals,
+    weighted_own_proportions,
+)
 from deniable.pram import shares
 from deniable.records import Attribute, Microdata
 from deniable.responses.base import Responses
 from deniable.responses.tables import Table
 from deniable.schema import MISSING
 
-REDRAWS, MAX_COUNTS = 1000, 1 << 23
-"""Redraws of a table, and the number of counts that are held at a time."""
+REDRAWS, MAX_COUNTS, MAX_DRAWN = 1000, 1 << 23, 1 << 28
+"""Redraws of a table, counts that are held at a time, and weighted records that are redrawn."""
 ROUNDING = 1e-8
 """Of limits written with 9 digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedMicrodata(Microdata):
+    """Original records that count by `weights`, positive and of shape (records,)."""
+
+    weights: Floats = field(kw_only=True)
 
 
 def compare_records(
@@ -60,12 +75,24 @@ def _coverage(
     table: Table, original: Microdata, generator: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Yield the coverage of all categories, for all records and in each stratum with records."""
-    all_counts = original.counts(table.cells.names).reshape(-1)
-    redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
-    drawn = table.channel.randomize_counts(np.tile(all_counts, (redraws, 1)), generator)
+    all_counts: Any
+    drawn: Any
+    weights = getattr(original, "weights", None)
+    if weights is None:
+        all_counts = original.counts(table.cells.names).reshape(-1)
+        redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
+        drawn = table.channel.randomize_counts(np.tile(all_counts, (redraws, 1)), generator)
+    else:
+        cells = table.cells.ravel([original.column(name) for name in table.cells.names])
+        all_counts = np.bincount(cells, weights, table.cells.size)
+        redraws = int(np.clip(MAX_DRAWN // cells.size, 1, REDRAWS))
+        drawn = np.empty((redraws, 2, table.reports.size))
+        for each in drawn:
+            codes = table.channel.randomize(cells, generator)
+            each[:] = [np.bincount(codes, weights**power, each.shape[1]) for power in (1, 2)]
     named = [each for each in table.strata if each.name and all_counts[each.at].sum()]
     for stratum in (table.all_records, *named):
-        counts, own = all_counts[stratum.at], drawn[:, stratum.at]
+        counts, own = all_counts[stratum.at], drawn[..., stratum.at]
         functionals = table.functionals[:, stratum.at]
         true = functionals @ (counts / counts.sum())
         found: dict[str, Any] = {
@@ -76,10 +103,13 @@ def _coverage(
             "redraws": redraws,
             "coverage": _covered(stratum.channel, counts, own, functionals, true),
         }
-        if table.invariant and table.weight is None:
-            part = own_proportions(stratum.channel, own, functionals)
-            reach = Z_95 * part.standard_errors("file") + 1e-12
-            found["reported_coverage"] = (np.abs(part.values - true) <= reach).mean(axis=0)
+        if table.invariant:
+            estimate: Any = own_proportions if weights is None else weighted_own_proportions
+            samples = [own] if weights is None else map(_weighted_counts, own)
+            parts = [estimate(stratum.channel, each, functionals) for each in samples]
+            reach = Z_95 * np.array([part.standard_errors("file") for part in parts]) + 1e-12
+            off = np.abs(np.array([part.values for part in parts]) - true)
+            found["reported_coverage"] = (off <= reach).reshape(redraws, -1).mean(axis=0)
         yield found
 
 
@@ -94,10 +124,18 @@ def _covered(
     if channel.singular:
         return np.full(true.size, np.nan)
     fitted = channel.of_least_variance((counts + 1) / (counts.sum() + channel.size))
-    found = confidence_intervals(
-        fitted, drawn, target="file", functionals=functionals, inverse="own"
-    )
+    how: dict[str, Any] = {"target": "file", "functionals": functionals, "inverse": "own"}
+    if drawn.ndim > 2:
+        found = weighted_intervals(fitted, _weighted_counts(drawn), **how)
+    else:
+        found = confidence_intervals(fitted, drawn, **how)
     return np.asarray(found.cover(true).mean(axis=0))
+
+
+def _weighted_counts(sums: Floats) -> WeightedCounts:
+    """Return counts from `sums` of weights and of their squares, shape (..., 2, reports)."""
+    records = np.ones((*sums.shape[:-2], 1), dtype=np.int64)  # of no use for the file
+    return WeightedCounts(sums[..., :1, :], sums[..., 1:, :], records)
 
 
 def _of_file(
@@ -137,7 +175,7 @@ def _distances(
     weighted = _weighted(protected, original, estimates.get("weights"))
     synthetic = _coded(original, estimates.get("synthetic"))
     for label, names in tables.items():
-        true = original.counts(names).reshape(-1) / len(original)
+        true = shares(original, names, getattr(original, "weights", None))
         given = _of_file(margins, "column", label)
         given = _of_file(pairs, "columns", label) if given is None else given
         found: dict[str, Floats] = {}
@@ -149,7 +187,10 @@ def _distances(
         if synthetic is not None:
             found["synthetic"] = shares(synthetic, names)
         row: dict[str, Any] = {"check": "distance", "columns": label}
-        row |= {name: float(np.abs(each - true).sum() / 2) for name, each in found.items()}
+        for name, each in found.items():
+            # Adjusted weights and synthetic records have none of the survey weights.
+            of = shares(original, names) if name in ("weights", "synthetic") else true
+            row[name] = float(np.abs(each - of).sum() / 2)
         yield row
 
 

@@ -135,6 +135,10 @@ class MixedPlan(Plan):
         return self.categories.schema
 
     @property
+    def weight(self) -> str | None:
+        return self.categories.weight
+
+    @property
     def record_protocol(self) -> "Protocol | None":
         return self.categories.record_protocol
 

@@ -1,14 +1,14 @@
 """Channels of PRAM: matrices by block and stratum, from public numbers or from records."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError, refuse_unknown, shown
-from deniable.plans.blocks import count_cells, group_columns
+from deniable.errors import DeniableError, refuse_unknown
+from deniable.plans.blocks import group_columns, weighted_cells
 from deniable.plans.interface import Part, answering_batches
 from deniable.plans.making import refuse_weights
 from deniable.plans.settings.shared import PlanInputs
@@ -16,7 +16,6 @@ from deniable.plans.strata import randomized_domain, strata_of
 from deniable.pram import Stratum
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
-from deniable.schema import Column, RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.plans.settings.matrices import PramMatrix
@@ -54,13 +53,11 @@ def pram_protocols(
             )
         batches = (batch for batch, _ in answering_batches(given.data.portions(), part))
         within = [domain.project([*strata, *block]) for block in names]
-        if weight is None:
-            found = [each.astype(float) for each in count_cells(within, batches)]
-        else:
+        if weight is not None:
             weights = [each.name for each in given.schema.columns if each.kind == "weight"]
             refuse_unknown("column of weights", weight, weights)
-            found = _weighted_cells(within, batches, given.schema[weight])
-        counts = [each.reshape(len(known), -1) for each in found]
+        found = weighted_cells(within, batches, given.schema[weight] if weight else None)
+        counts = [once.reshape(len(known), -1) for once, _ in found]
     protocols = {}
     for number, stratum in enumerate(known):
         if counts is not None and not counts[0][number].sum():
@@ -77,24 +74,6 @@ def pram_protocols(
         )
         protocols[stratum] = Protocol(randomized, names, channels)
     return protocols
-
-
-def _weighted_cells(
-    parts: Sequence[Domain], batches: Iterable[RecordBatch], column: Column
-) -> list[Floats]:
-    """Return the sums of the weights in a `column`, over the joint cells of each of the `parts`."""
-    sums = [np.zeros(part.size) for part in parts]
-    for batch in batches:
-        own = weights_of(batch.passed[column.name], column.decimal)
-        if not own.all():
-            raise DeniableError(
-                f"column {shown(column.name)}: a record has the weight 0; matrices for weighted "
-                "frequencies need positive weights, so leave such records out"
-            )
-        for number, part in enumerate(parts):
-            cells = part.ravel([batch.codes[name] for name in part.names])
-            sums[number] += np.bincount(cells, own, part.size)
-    return sums
 
 
 def _channel(matrix: "PramMatrix", where: str, block: Domain, shares: Floats) -> Channel:
