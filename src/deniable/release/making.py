@@ -374,11 +374,7 @@ def _counted(release: Release, ledger: Ledger) -> Entry:
 
 
 def _reserved(
-    release: Release,
-    ledger: Ledger,
-    key: ReleaseKey,
-    digests: RecordDigests,
-    consent: str | None,
+    release: Release, ledger: Ledger, key: ReleaseKey, digests: RecordDigests, consent: str | None
 ) -> Entry:
     """Count a `release` in a `ledger`; return its entry.
 
