@@ -210,7 +210,6 @@ def _by_cell(
     more: Sequence[Mapping[str, Floats]],
     left_out: dict[str, str],
 ) -> pd.DataFrame:
-    """Return one row per cell of all tables, with `more` columns of each."""
     parts = [
         pd.DataFrame(
             {

@@ -95,7 +95,6 @@ class _NumericColumn:
         ]
 
     def _linearized(self, weights: Floats) -> tuple[float, float, float]:
-        """Return the standard error of a functional, and its limits less its value."""
         found = self.intervals(weights[None])
         return float(found.standard_error[0]), float(found.low[0]), float(found.high[0])
 

@@ -74,7 +74,6 @@ def _show_progress(epsilon: float) -> None:
 
 
 def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
-    """Return the command that makes the plan of a row of the comparison, from no data."""
     tables = options.table or []
     # By default the tables are compared as clusters.
     clusters = options.cluster or (tables if way["clusters"] else [])

@@ -144,7 +144,6 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
 
 
 def _matrix(named: NamedChannel, matrix: Floats) -> list[str]:
-    """Return the matrix, transposed if reports are not categories, because these are many."""
     if named.channel.square:
         rows = list(zip(named.categories, *matrix.T.tolist(), strict=True))
         return matrix_lines("Matrix: a row for each true category", ("", *named.reports), rows)

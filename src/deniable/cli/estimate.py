@@ -106,7 +106,6 @@ def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, 
 def _questions(
     released: Released, options: argparse.Namespace
 ) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
-    """Yield the title of each question of the `options`, and the function that answers it."""
     how = {"weight": options.weight, "confidence": options.confidence, "inverse": options.inverse}
     how |= {"target": options.target} if options.target else {}
     tables = how | ({"by_stratum": True} if options.by_stratum else {})
@@ -158,7 +157,6 @@ def _analyses(
 
 
 def _has_tables(released: Released) -> bool:
-    """Return whether the release has columns with categories: masked numbers have none."""
     try:
         return bool(released.domain.names)
     except DeniableError:

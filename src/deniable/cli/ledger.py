@@ -27,7 +27,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _row(entries: tuple[Entry, ...]) -> tuple[str, ...]:
-    """Return the last of the first `entries` of a population, and their total."""
     last = entries[-1]
     part = f"{last.part.take} of {last.part.of}" if last.part else "-"
     numbers = str(last.number), last.release, epsilon_text(last.epsilon)

@@ -117,7 +117,6 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tables(add: Callable[..., Any]) -> None:
-    """Add the options that ``compare`` and ``plan`` share."""
     add("--table", **COLUMNS, action="append", help="a table that will be estimated (repeat)")
     add("--cluster", **COLUMNS, action="append", help="columns that share a channel (repeat)")
     text = "whether columns of text may have other values than categories (default: any)"

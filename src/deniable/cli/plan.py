@@ -112,7 +112,6 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
 
 
 def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequence[str]]:
-    """Return the clusters of columns that depend on each other in a public folder."""
     if options.cluster or options.clusters_from_data:
         raise DeniableError("--clusters-from finds the clusters: name none, and no original file")
     public, *given = options.clusters_from
@@ -137,7 +136,6 @@ def _released(folders: Sequence[str], schema: Schema) -> "dict[str, Responses]":
 
 
 def _part(given: str) -> Part:
-    """Return the part that is `given` as TAKE/OF:SEED."""
     match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)
     if match is None:
         text = f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
@@ -146,7 +144,6 @@ def _part(given: str) -> Part:
 
 
 def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
-    """Return the numbers of records for the error of the `options`, as lines of a table."""
     if options.for_error is None:
         return []
     table = records_for_error(plan, options.for_error, options.table or ())
@@ -216,7 +213,6 @@ def _thresholds(what: str, given: list[str] | None) -> tuple[int, float] | None:
 
 
 def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
-    """Return the kind of all columns, and the kinds of single columns."""
     everywhere, single = "best", dict[str, str]()
     for each in given:
         name, equals, kind = each.rpartition("=")
@@ -232,7 +228,6 @@ def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
 
 
 def _text(plan: Plan) -> list[str]:
-    """Return the description of a plan that the command prints."""
     lines = []
     if blocks := plan.mechanisms():
         rows = [(name, e, float(np.exp(e)), why.partition(": ")[0]) for name, e, why in blocks]

@@ -75,7 +75,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _make_test_release(options: argparse.Namespace) -> None:
-    """Make a test release without a ledger, and compare its estimates with the original records."""
     from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
 
     if options.ledger or options.consent or options.key_folder:
@@ -100,10 +99,7 @@ def _make_test_release(options: argparse.Namespace) -> None:
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
-    """Return a function that writes records, rate and time left to standard error.
-
-    On a terminal it updates one line; elsewhere it writes a line every ten seconds.
-    """
+    """Return a function that shows records, rate and time left, `in_place` on a terminal."""
     begun: dict[str, float] = {}
     last = [time.monotonic()]
     between = BETWEEN if in_place else 20 * BETWEEN

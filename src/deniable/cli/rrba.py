@@ -91,7 +91,6 @@ def _lines(places: Sequence[Path], follow: bool = False) -> Iterator[bytes]:
 
 
 def _answer(options: argparse.Namespace, plan: Any, agreement: Agreement) -> Mapping[str, int]:
-    """Answer the questions to clients, from standard input."""
     if not NAME.fullmatch(options.name):
         raise DeniableError(f"--name {shown(options.name)}: give letters, digits, _, . and -")
     if math.isinf(plan.epsilon) and not options.accept:
@@ -158,7 +157,6 @@ def _reply(
 
 
 def _ask(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
-    """Ask the named clients, block by block, and report their answers."""
     refuse_overwriting(options.reports, [options.plan, options.clients], "reports", REPORTS)
     design = agreement.design
     names = [each for each in text_of(options.clients).splitlines() if each]
@@ -201,7 +199,6 @@ def _receive_block(
     asking: Aggregator,
     arriving: "Queue[bytes | None]",
 ) -> bool:
-    """Receive the answers of a block; return whether no more can arrive."""
     end = time.monotonic() + options.wait
     while asking.waiting:
         try:
@@ -223,7 +220,6 @@ def _receive_block(
 
 
 def _count(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
-    """Count the reports, and write the public folder."""
     refuse_inputs(options.out, [options.plan, *options.reports], "public folder")
     if options.out.exists():
         raise DeniableError(f"{options.out}: it exists; name a new folder")
@@ -251,7 +247,6 @@ def _count(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Map
 
 
 def _publish(out: Path, plan: Plan, answers: pd.DataFrame, agreement: Agreement) -> None:
-    """Write the public folder of the `answers`."""
     records = Released(answers, plan).records
     mode = "test" if agreement.test else "clients"
     notice = SEED_NOTICE if agreement.test else "each client randomized its own answers"

@@ -70,7 +70,6 @@ def _write(file: Path | None, message: SumMessage) -> None:
 
 
 def _messages(files: list[Path]) -> Iterator[SumMessage]:
-    """Yield the messages in the `files`, or without files on the standard input."""
     with fileinput.input([*map(str, files)] or "-", mode="rb") as lines:
         for line in lines:
             yield SumMessage.read(line, f"{lines.filename()}, line {lines.filelineno()}")

@@ -65,7 +65,6 @@ def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> No
 
 
 def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
-    """Return the text: first risks, then guarantees and contents."""
     test, ledger = release["mode"] == "test", release.get("ledger")
     counted = ""
     if ledger is not None:

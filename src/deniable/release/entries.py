@@ -1,18 +1,10 @@
 """An entry of a ledger, its file, epsilons as exact numbers, and records that entries share.
 
-The entries of a population are a chain. Each file ends with a MAC, the HMAC-SHA256 of its line
-under a subkey of the ledger's key, and each line contains the MAC of the entry before it.
-
-The chain has a numbered file for each entry, and a head. The whole file of an entry is on the disk
-under a temporary name before a hard link gives it the next number. The link fails if another
-process has taken that number; then all entries are read again. This step is atomic on network file
-systems too, where locks may not work. A killed process leaves neither a lock nor a part of an
-entry, only a temporary file that counts nothing.
-
-The head has the number of the last entry, and a MAC of this number and entry. It is made before the
-first entry and replaced after each one, so entries that are lost at the end are noticed. It lies
-outside of the folder of the entries, so a lost folder is noticed too. A process that was killed
-after an entry leaves an earlier head. The next process moves it on before it adds an entry.
+The file of an entry ends with the HMAC-SHA256 of its line, which has the MAC of the entry before
+it. A hard link gives a whole file the next number: it fails if another process took that number, on
+network file systems too, where locks may not work. The head of a population (docs/ledger.md) is
+replaced after each entry. A process that was killed in between leaves an earlier head, which the
+next process moves on before it adds an entry.
 """
 
 import hashlib
@@ -168,7 +160,6 @@ def composed_epsilon(entries: Iterable[Entry]) -> Number:
 
 
 def _text(epsilon: Number) -> str:
-    """Return the exact text of an epsilon."""
     if epsilon == math.inf:
         return "infinite"
     exact = Fraction(epsilon)

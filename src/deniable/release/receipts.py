@@ -22,10 +22,7 @@ OF_PRODUCTION = (KEY_FILE, ENTRY_FILE, JOURNAL_FILE, "receipt.json")
 
 
 def sums_of(public: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file in the list of a `public` folder, by name.
-
-    Raises `DataError` if the list is missing or damaged.
-    """
+    """Return the SHA-256 of each file listed in a `public` folder, or raise `DataError`."""
     try:
         lines = (public / SUMS).read_text("utf-8").splitlines()
         return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
@@ -70,10 +67,7 @@ def receipt_of(release: str, public: Path) -> dict[str, Any]:
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
-    """Return a line for each published file that differs from its `receipt`.
-
-    A damaged receipt is the only line.
-    """
+    """Return a line for each published file that differs from its `receipt`, or for the receipt."""
     folder = Path(receipt).parent.parent
     try:
         files = dict(read_json(receipt)["files"].items())
@@ -203,7 +197,6 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
 
 
 def _content(file: Path) -> Any:
-    """Return the values of a JSON file; None if it is missing or damaged."""
     try:
         return read_json(file)
     except (OSError, ValueError):

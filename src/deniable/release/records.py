@@ -70,7 +70,6 @@ class OriginalRecords:
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
 
     def _refuse_too_many(self, records: int) -> None:
-        """Raise `DeniableError` if memory cannot hold so many `records`, and the plan must."""
         needed = self._plan.memory(records)
         if needed and needed + MEMORY > (free := free_memory()):
             raise DeniableError(

@@ -181,7 +181,6 @@ class ReleaseSettings(Strict):
 
 
 def _by_content(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a `plan` with the SHA-256 of matrices and totals in place of paths."""
     clusters = plan.get("clusters")
     if isinstance(clusters, dict) and "total" in clusters:
         plan = {**plan, "clusters": clusters | {"total": _digest(clusters["total"])}}

@@ -1,9 +1,6 @@
 """Write protected records in batches, in the format, order and types of the original file.
 
-A CSV file has the delimiter, encoding, byte order mark and line ends of the original one. Values
-are quoted where a reader needs quotation marks, as in Python's `csv`: with a delimiter, a quotation
-mark or a line break, and if they are empty in a file of one column. Quotation marks are added to
-the categories of a column, not record by record.
+CSV values are quoted where a reader needs it, as by Python's `csv`.
 """
 
 import base64
@@ -29,18 +26,12 @@ TEXT = pa.large_string()
 def records_writer(
     path: Path, file: FileFormat, form: CsvForm
 ) -> "closing[_Csv] | closing[_Groups]":
-    """Open a file at a `path` in the format `file`: a context of its writer.
-
-    A CSV file has the line ends and the byte order mark of `form`.
-    """
+    """Open a writer at a `path` in the format `file`; a CSV file has the line ends of `form`."""
     return closing(_Csv(path, file, form)) if file.kind == "csv" else closing(_Groups(path, file))
 
 
 def encoded_text(text: str, encoder: codecs.IncrementalEncoder, encoding: str) -> bytes:
-    """Return a `text` in bytes by the `encoder` of an `encoding`.
-
-    Raises `DataError` for a character that the encoding cannot express.
-    """
+    """Return a `text` in bytes by the `encoder` of an `encoding`, or raise `DataError`."""
     try:
         return encoder.encode(text)
     except UnicodeEncodeError as error:
@@ -114,8 +105,6 @@ def _joined(*parts: pa.Array | pa.Scalar) -> pa.Array:
 
 
 class _Groups:
-    """A Parquet or Arrow file in groups of one size."""
-
     def __init__(self, path: Path, file: FileFormat) -> None:
         self._path, self._kind = path, file.protected.kind
         self._wide = file.kind == "transactions"

@@ -133,7 +133,6 @@ def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
 
 
 def _wider_points(column: Column, more: int) -> tuple[str, ...]:
-    """Return the points of a grid, with `more` points at either end, as texts."""
     assert column.bounds is not None
     low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
     number = len(column.points)

@@ -136,7 +136,6 @@ class MaskedResponses(Responses):
             )
 
     def _noisy_counts(self, source: Any) -> Counts:
-        """Return the noisy counts of a `source`, shape (columns, classes, bins)."""
         shape = len(self.mechanism.domains.names), len(self.classes) or 1, self.mechanism.bins
         if isinstance(source, str | Path):
             path = Path(source).with_name(f"{HISTOGRAMS}.csv")

@@ -182,8 +182,6 @@ class CsvText:
 
 
 class _Handle:
-    """A handle for Arrow's threads, which release it when they have finished reading."""
-
     closed = False
 
     def __init__(self, text: "Utf8Stream") -> None:

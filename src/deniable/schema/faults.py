@@ -14,10 +14,7 @@ MAX_KEPT = 1_000  # different ones; a column that is all faults must not fill th
 
 
 class ValidationErrors:
-    """Errors by file, column and value, each with its first record and number of records.
-
-    Messages call a record by its `unit`.
-    """
+    """Errors by file, column and value, with their records, each called a `unit`."""
 
     def __init__(self, unit: str = "record") -> None:
         self._unit = unit

@@ -120,8 +120,6 @@ class _ParquetSource(Source):
 
 
 class _ArrowSource(Source):
-    """An Arrow IPC file or stream (Feather)."""
-
     format = FileFormat(kind="arrow")
 
     def __init__(self, path: Path) -> None:
@@ -282,7 +280,6 @@ def _unreadable(path: Path, what: str, error: Exception) -> DataError:
 
 
 def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
-    """Yield runs of row groups with at most `rows` records together, or one group alone."""
     run, held = list[int](), 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows

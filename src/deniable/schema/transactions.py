@@ -1,8 +1,6 @@
 """Read baskets: a text file with one basket per line, its items between delimiters.
 
-Each item of the schema is a column of two categories, absent and present. Blanks around an item,
-and empty items between delimiters, have no meaning. An item that a basket names twice counts once.
-A blank line is a basket without items.
+Blanks around an item, empty items and repeated ones do not count. A blank line is an empty basket.
 """
 
 from collections.abc import Iterator
@@ -14,14 +12,7 @@ import pyarrow.compute as pc
 
 from deniable.arrays import Positions
 from deniable.errors import DataError, shown
-from deniable.schema.csv_text import (
-    BLOCK_BYTES,
-    DELIMITERS,
-    SAMPLE_BYTES,
-    Utf8Stream,
-    decoded_start,
-    found_encoding,
-)
+from deniable.schema import csv_text
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column, FileFormat, Schema
 from deniable.schema.sources import Names, Source, refuse_bad_names, rows_of
@@ -72,7 +63,6 @@ class TransactionsSource(Source):
             first += len(lines)
 
     def _refuse(self, items: pa.Array, lines: Positions, faults: ValidationErrors) -> None:
-        """Add the unknown `items` of these `lines` to the `faults`, each at its first line."""
         coded = items.dictionary_encode()
         pairs = np.unique(np.stack([coded.indices.to_numpy(), lines]), axis=1)
         found, at, times = np.unique(pairs[0], return_index=True, return_counts=True)
@@ -92,12 +82,12 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
     """
     try:
         with path.open("rb") as stream:
-            start = stream.read(SAMPLE_BYTES)
+            start = stream.read(csv_text.SAMPLE_BYTES)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-    encoding = encoding or found_encoding(path, start)
-    sample = decoded_start(path, start, encoding)
-    mark = delimiter or next((each for each in DELIMITERS if each in sample), " ")
+    encoding = encoding or csv_text.found_encoding(path, start)
+    sample = csv_text.decoded_start(path, start, encoding)
+    mark = delimiter or next((each for each in csv_text.DELIMITERS if each in sample), " ")
     return FileFormat(kind="transactions", delimiter=mark, encoding=encoding)
 
 
@@ -116,17 +106,16 @@ def open_transactions(
 
 
 def _lines_of(path: Path, form: FileFormat, most: int) -> Iterator[list[bytes]]:
-    """Yield the lines of a text file in UTF-8, at most `most` at a time."""
     rest = b""
-    with Utf8Stream(path, str(form.encoding)) as text:
+    with csv_text.Utf8Stream(path, str(form.encoding)) as text:
         while block := text.read():
             *lines, rest = (rest + block).split(b"\n")
             for start in range(0, len(lines), most):
                 yield lines[start : start + most]
-            if len(rest) > BLOCK_BYTES:
+            if len(rest) > csv_text.BLOCK_BYTES:
                 raise DataError(
-                    f"{path}: line {text.lines + 1:,} has over {BLOCK_BYTES:,} bytes; write each "
-                    "basket on a line of its own"
+                    f"{path}: line {text.lines + 1:,} has over {csv_text.BLOCK_BYTES:,} bytes; "
+                    "write each basket on a line of its own"
                 )
     if rest:
         yield [rest]
