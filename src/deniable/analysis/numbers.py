@@ -77,7 +77,6 @@ class _NumericColumn:
         return intervals_of(self.channel, self.counted, spread, self.options)
 
     def mean_and_deviation(self) -> list[Row]:
-        """Return the rows of the mean and of the standard deviation."""
         values = np.pad(self.points, (0, self.present.size - self.points.size))
         share = self.estimate[self.present].sum()
         mean = float(self.estimate @ values / share)

@@ -19,11 +19,7 @@ ROUNDING = 1e-12  # rounding error of the sums of a matrix in double precision
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the specification of the `options`, design the channel, write matrix and properties.
-
-    Raises `DeniableError` before anything is written, if the specification is invalid or cannot be
-    met.
-    """
+    """Design the channel of the `options`, and write it unless `DeniableError` is raised."""
     from deniable.design import design, read_specification  # noqa: PLC0415
 
     stem = options.specification.stem

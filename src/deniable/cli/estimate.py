@@ -23,9 +23,7 @@ QUERY = "query "
 def run(options: argparse.Namespace) -> None:
     """Print or write the estimates of the `options`.
 
-    Raises `DeniableError` if the folder is damaged or no question has an answer; then nothing is
-    written. Raises `NoAnswerError`, with a line for each question without an answer, after the
-    answers to the others.
+    Raises `NoAnswerError`, with a line for each question without an answer, after all answers.
     """
     _refuse_contradictions(options)
     released = Released(options.public)

@@ -9,10 +9,7 @@ HEADER = ("population", "number", "release", "epsilon", "part", "time", "total")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make the ledger of the `options`, or print its releases, each with the total so far.
-
-    Raises `DeniableError` if the folder is not empty or not a ledger, or an entry is damaged.
-    """
+    """Make the ledger of the `options`, or print its releases, each with the total so far."""
     if options.action == "init":
         ledger = Ledger.init(options.folder)
         print(f"{ledger.folder}: a new ledger; keep it confidential, and back it up")

@@ -40,11 +40,7 @@ HOLDS = {True: "yes", False: "NO"}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make, write and print a plan by the `options`, or verify one.
-
-    Raises `DeniableError` if a file is invalid, there is no such plan, or a verified plan does not
-    hold.
-    """
+    """Make, write and print a plan by the `options`, or verify one."""
     if options.verify is not None:
         _refuse_ignored(options, ("verify", "matrices"))
         refuse_overwriting(options.matrices, [options.verify], "table of matrices", MATRICES)

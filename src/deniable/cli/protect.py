@@ -27,10 +27,7 @@ BETWEEN = 0.5  # seconds between lines of progress
 
 
 def run(options: argparse.Namespace) -> None:
-    """Protect the file of the `options`, and print the result and its epsilon.
-
-    Raises `DeniableError` if the plan or the file has an error, or the release cannot be made.
-    """
+    """Protect the file of the `options`, and print the result and its epsilon."""
     if options.key_folder and not options.key_folder.is_dir():
         # A folder with a misspelled name could be on a disk that keeps deleted files.
         raise DeniableError(f"{options.key_folder}: the folder for the key does not exist; make it")

@@ -52,11 +52,7 @@ REPORTS = rb'\{"format":"deniable-rrba"'
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the party of the `options`: a client, an aggregator or a server.
-
-    Raises `DeniableError` if a file has an error, or nothing can be collected. Messages that do not
-    count are counted by their reasons, on standard error.
-    """
+    """Run the party of the `options`; messages that do not count go to standard error by reason."""
     plan: Any = read_plan(options.plan)
     if plan.kind != "collected":
         raise DeniableError(f"{options.plan}: a plan of kind {plan.kind}; give one of collected")

@@ -22,10 +22,7 @@ from deniable.schema import RecordsFile, read_schema
 
 
 def run(options: argparse.Namespace) -> None:
-    """Split counts into shares, or add the messages of all parties, by the action of the `options`.
-
-    Raises `DeniableError` if an option, a file or a message is invalid; nothing is written then.
-    """
+    """Split counts into shares, or add the messages of all parties, by the `options`."""
     if options.action == "share":
         _share(options)
         return

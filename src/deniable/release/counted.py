@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from deniable import __version__
 from deniable.errors import DeniableError
@@ -50,24 +51,15 @@ class Journal:
 
 
 def journal_of(folder: Path) -> Journal:
-    """Return the journal of the release in a `folder`; raise `DeniableError` if lost or damaged."""
+    """Return the journal of the release in a `folder`; raise `DeniableError` if damaged."""
     file = folder / PRIVATE / JOURNAL_FILE
     try:
-        values = read_json(file)
-        journal = Journal(**(values | {"place": PlaceOfKey(**values["place"])}))
-        place = journal.place
-        texts = [journal.records, journal.drawn, place.label, place.machine]
-        texts += [] if place.folder is None else [place.folder]
-        if not (isinstance(journal.plan, dict) and isinstance(journal.versions, dict)):
-            raise ValueError
-        if not all(isinstance(each, str) for each in texts):
-            raise ValueError
-    except (OSError, ValueError, LookupError, TypeError):
+        return TypeAdapter(Journal).validate_python(read_json(file))
+    except (OSError, ValueError):
         raise DeniableError(
             f"{file}: missing or damaged since the draw, so the release and its key cannot be "
             "verified; restore the file from a copy"
         ) from None
-    return journal
 
 
 def store_journal(folder: Path, journal: Journal) -> None:
@@ -110,7 +102,7 @@ def store_entry(
 
 
 def entry_of(folder: Path) -> dict[str, Any]:
-    """Return the stored entry of the release in a `folder`; raise `DeniableError` if lost or damaged."""
+    """Return the stored entry of the release in a `folder`; raise `DeniableError` if damaged."""
     file = folder / PRIVATE / ENTRY_FILE
     try:
         stored = read_json(file)
@@ -154,10 +146,9 @@ def faults_of_entries(ledger: Ledger, folders: Iterable[Path]) -> dict[Path, str
 
 
 def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
-    """Compare the release in a `folder`, and all releases next to it, with a `ledger`.
+    """Raise `DeniableError` if a `ledger` lacks the entry of a release in or next to a `folder`.
 
-    Raises `DeniableError` if one of them was counted and the ledger does not have its entry, or
-    the folder lies in the ledger.
+    Also if the folder lies in the ledger.
     """
     there = folder.resolve()
     if there.is_relative_to(ledger.folder.resolve()):

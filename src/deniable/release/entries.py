@@ -75,7 +75,6 @@ class Overlap(NamedTuple):
         return bool(self.rows or self.identifiers or self.columns)
 
     def __str__(self) -> str:
-        """Return a sentence."""
         proportion, what = max((self.identifiers, "identifiers"), (self.rows, "distinct records"))
         if proportion:
             found = f"about {100 * proportion:.3g} % of the {what} were"
@@ -118,8 +117,7 @@ class Entry:
 def counted(epsilon: Number | None) -> Number:
     """Return an `epsilon` as a Fraction or math.inf; None is infinite.
 
-    Raises `DeniableError` if it is negative, not a number, or a fraction of more than about 1,000
-    digits.
+    Raises `DeniableError` if it is negative, not a number, or has over about 1,000 digits.
     """
     if epsilon is None or epsilon == math.inf:
         return math.inf
@@ -237,8 +235,7 @@ def _mac(line: str, key: bytes) -> str:
 def entry_from(file: Path, content: bytes, key: bytes, population: str, number: int) -> Entry:
     """Return the entry with a `number` of a `population` from the `content` of its `file`.
 
-    Raises `DataError` if the file is damaged, was edited, has another entry, or was not written
-    under the `key` of entries.
+    Raises `DataError` if it is damaged, of another entry, or not written under the `key`.
     """
     try:
         line, check = content.decode("ascii").splitlines()
@@ -350,10 +347,9 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
 
 
 def move_head(folder: Path, population: str, key: bytes) -> None:
-    """Move the head in a `folder` on to the last entry of its `population`.
+    """Move the head in a `folder` on to the last entry of its `population`, under the `key`.
 
-    The MACs are under the `key`. Another process may have moved it further meanwhile, so it is
-    compared again afterwards.
+    Another process may have moved it further meanwhile, so it is compared again.
     """
     while True:
         entries, head = read_chain(folder, population, key), _head(folder)

@@ -222,10 +222,9 @@ class Ledger:
         consent: str | None = None,
         part: Part | None = None,
     ) -> None:
-        """Raise the error that `reserve` would raise for a wrong or missing consent.
+        """Raise the error of `reserve` for a wrong or missing consent, and count nothing.
 
-        Nothing is counted or written, and a release that was begun needs no consent. For
-        `population`, `release`, `records`, `epsilon`, `consent` and `part` see `reserve`.
+        `population`, `release`, `records`, `epsilon`, `consent`, `part` are as in `reserve`.
         """
         new = _new_entry(population, release, "", records, epsilon, part)
         entries = self.entries(population)
@@ -312,8 +311,7 @@ def _new_entry(
 def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
     """Return the text of consent that a `new` release needs after the `entries` of its population.
 
-    The text states name and number of the release and the total with its epsilon, so it is invalid
-    after any other release.
+    It has the number and the total, so it is invalid after any other release.
     """
     total = epsilon_text(composed_epsilon((*entries, new)))
     population = new.population.lower()

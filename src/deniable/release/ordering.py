@@ -19,10 +19,9 @@ WORD_BITS = 64
 def in_order_of_key(
     tables: Iterable[pa.Table], draws: KeyedDraws, records: int, scratch: Path
 ) -> Iterator[pa.Table]:
-    """Yield the protected `records` of `tables`, in the order of the file, in the order of a key.
+    """Yield the protected `records` of `tables` in the order of the key of `draws`.
 
-    The `draws` are under this key. The empty folder `scratch` temporarily holds all records with
-    their order.
+    The empty folder `scratch` temporarily holds all records with their order.
     """
     first = 0
     names: list[str] = []

@@ -45,14 +45,12 @@ class OriginalRecords:
         self._encoding = encoding if in_memory and encoding != "utf-8" else None
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return self._records
 
     def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
         """Validate all values in a first pass; return digests under the `ledger_key`, if given.
 
-        Raises `DataError` if a value is not valid by the schema, with a line for each of the first
-        errors.
+        Raises `DataError` with a line for each of the first invalid values.
         """
         fingerprint = Fingerprint(self._schema)
         sketch = None

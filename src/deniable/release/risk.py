@@ -167,7 +167,6 @@ class _QuasiIdentifiers:
             }
 
     def add(self, original: Microdata, randomized: Microdata) -> None:
-        """Add a batch of records."""
         self._before += original.counts(self._domain.names).reshape(-1)
         if self._after is not None:
             self._after += self._taken_for(randomized).counts(self._domain.names).reshape(-1)
@@ -185,7 +184,6 @@ class _QuasiIdentifiers:
         return Microdata(self._domain, tuple(columns[name] for name in self._domain.names))
 
     def measures(self) -> Rows:
-        """Return the rows of small groups, and of the probability that a match is right."""
         about, before, after = " x ".join(self._domain.names), self._before, self._after
         rows: Rows = []
         for size, others in GROUPS.items():
@@ -229,7 +227,6 @@ class _Values:
         self._counts: dict[object, int] | None = {}
 
     def add(self, column: pa.Array) -> None:
-        """Add the values of a `column`, other than missing ones."""
         if self._counts is None:
             return
         found = pc.value_counts(column.drop_null())
@@ -241,7 +238,6 @@ class _Values:
             self._counts = None
 
     def measures(self) -> Iterator[tuple[str, float]]:
-        """Yield each measure with its number; beyond the limit, the limit."""
         if self._counts is None:
             yield f"different values, over {MAX_VALUES:,}; at least", float(MAX_VALUES)
             return

@@ -55,7 +55,6 @@ class _Csv:
             self._stream.write(codecs.BOM_UTF8)
 
     def write(self, table: pa.Table) -> None:
-        """Write the records of a `table`; a missing value is empty."""
         if not self._ends:
             names = table.column_names
             self._ends = [self._delimiter] * (len(names) - 1) + [self._form.line_end]
@@ -92,7 +91,6 @@ class _Csv:
         return _joined(text, _scalar(end)), codes
 
     def close(self) -> None:
-        """End the file."""
         self._stream.close()
 
 
@@ -112,7 +110,6 @@ class _Groups:
         self._held: list[pa.RecordBatch] = []
 
     def write(self, table: pa.Table) -> None:
-        """Write the records of a `table`."""
         stored = pa.Table.from_arrays([_stored(each) for each in table.columns], table.column_names)
         if self._opened is None:
             self._opened = self._open(stored.schema)
@@ -147,7 +144,6 @@ class _Groups:
         return writer
 
     def close(self) -> None:
-        """End the file."""
         if self._held:
             self._put(pa.Table.from_batches(self._held))
         if self._opened is not None:

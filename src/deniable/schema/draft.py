@@ -51,11 +51,7 @@ HEAD = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted schema, as commented YAML `text`.
-
-    `found` describes the file and counts its kinds of columns; `warnings` are points for its owner
-    to check.
-    """
+    """A drafted schema, as YAML `text`; a line on what was `found`; `warnings` for the owner."""
 
     text: str
     found: str

@@ -75,10 +75,9 @@ class TransactionsSource(Source):
 
 
 def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFormat:
-    """Return the format of the file of baskets at `path`.
+    """Return the format of the file of baskets at `path`, or raise `DataError`.
 
-    By default the `encoding` is detected, and the `delimiter` is the first of ``,``, ``;``, a tab
-    and ``|`` in the file's beginning, or a blank. Raises `DataError` if the file cannot be read.
+    The `encoding` is detected by default, and the `delimiter` if one of ``,;|`` or a tab is there.
     """
     try:
         with path.open("rb") as stream:
