@@ -278,17 +278,19 @@ class Released(ItemSetEstimates):
     def consistent(
         self, tables: Tables | None = None, *, weight: str | None = None
     ) -> ConsistentEstimates:
-        """Return `deniable.analysis.many_tables.consistent_estimates` of all `tables` together.
+        """Return the closest tables that agree on all shared marginal distributions.
 
-        `tables` and `weight` are as in `independence_of_pairs`.
+        See `deniable.analysis.many_tables.consistent_estimates`; `tables` and `weight` are as in
+        `independence_of_pairs`.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
         return consistent_estimates(chosen, self.responses, self._columns, weight)
 
     def two_step(self, tables: Tables | None = None, *, weight: str | None = None) -> pd.DataFrame:
-        """Return `deniable.analysis.many_tables.two_step_estimates` of each of the `tables`.
+        """Return the nearest non-negative tables, and independence fitted to these.
 
-        `tables` and `weight` are as in `independence_of_pairs`.
+        See `deniable.analysis.many_tables.two_step_estimates`; `tables` and `weight` are as in
+        `independence_of_pairs`.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
         return two_step_estimates(chosen, self.responses, weight)
