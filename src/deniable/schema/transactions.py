@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 
 from deniable.arrays import Positions
 from deniable.errors import DataError, shown
-from deniable.schema import csv_text
+from deniable.schema.csv_text import (
+    BLOCK_BYTES,
+    DELIMITERS,
+    SAMPLE_BYTES,
+    Utf8Stream,
+    decoded_start,
+    found_encoding,
+)
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column, FileFormat, Schema
 from deniable.schema.sources import Names, Source, refuse_bad_names, rows_of
@@ -81,12 +88,12 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
     """
     try:
         with path.open("rb") as stream:
-            start = stream.read(csv_text.SAMPLE_BYTES)
+            start = stream.read(SAMPLE_BYTES)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-    encoding = encoding or csv_text.found_encoding(path, start)
-    sample = csv_text.decoded_start(path, start, encoding)
-    mark = delimiter or next((each for each in csv_text.DELIMITERS if each in sample), " ")
+    encoding = encoding or found_encoding(path, start)
+    sample = decoded_start(path, start, encoding)
+    mark = delimiter or next((each for each in DELIMITERS if each in sample), " ")
     return FileFormat(kind="transactions", delimiter=mark, encoding=encoding)
 
 
@@ -106,15 +113,15 @@ def open_transactions(
 
 def _lines_of(path: Path, form: FileFormat, most: int) -> Iterator[list[bytes]]:
     rest = b""
-    with csv_text.Utf8Stream(path, str(form.encoding)) as text:
+    with Utf8Stream(path, str(form.encoding)) as text:
         while block := text.read():
             *lines, rest = (rest + block).split(b"\n")
             for start in range(0, len(lines), most):
                 yield lines[start : start + most]
-            if len(rest) > csv_text.BLOCK_BYTES:
+            if len(rest) > BLOCK_BYTES:
                 raise DataError(
-                    f"{path}: line {text.lines + 1:,} has over {csv_text.BLOCK_BYTES:,} bytes; "
-                    "write each basket on a line of its own"
+                    f"{path}: line {text.lines + 1:,} has over {BLOCK_BYTES:,} bytes; write each "
+                    "basket on a line of its own"
                 )
     if rest:
         yield [rest]
