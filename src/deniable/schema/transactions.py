@@ -84,7 +84,7 @@ class TransactionsSource(Source):
 def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFormat:
     """Return the format of the file of baskets at `path`, or raise `DataError`.
 
-    The `encoding` is detected by default, and the `delimiter` if one of ``,;|`` or a tab is there.
+    By default the `encoding` is detected; the `delimiter` is the first of , ; tab | or a blank.
     """
     try:
         with path.open("rb") as stream:
