@@ -169,10 +169,7 @@ def cells_as_columns(
 
 
 def tables_of(names: Names | Tables) -> list[tuple[str, ...]]:
-    """Return the tables in `names`, or all pairs of the columns in `names`.
-
-    Raises `DeniableError` if there is none.
-    """
+    """Return the tables in `names`, or all pairs of columns; raise `DeniableError` without any."""
     own = [(each,) if isinstance(each, str) else tuple(each) for each in names]
     if isinstance(names, str) or all(len(each) == 1 for each in own):
         flat = (names,) if isinstance(names, str) else [each[0] for each in own]

@@ -30,10 +30,7 @@ ColumnValues = dict[str, Any]
 
 
 class Estimator:
-    """The estimates of tables from one `source`.
-
-    Records count by the released column `weight`, if given.
-    """
+    """Estimates of tables from one `source`, by the released column `weight` if given."""
 
     def __init__(self, source: Responses, weight: str | None = None) -> None:
         self.source, self.weight = source, weight
@@ -202,7 +199,6 @@ def _columns(
     found: Distribution,
     options: EstimateOptions,
 ) -> ColumnValues:
-    """Return the columns of estimates, for the table's cells or for `functionals`."""
     columns = columns_of([*limits, found.proportions], counted.records, options)
     sums = functionals
     if table.returns_categories:
@@ -215,7 +211,6 @@ def _columns(
 
 
 def _limits_of_cells(table: Table, counted: Counted, options: EstimateOptions) -> list[Floats]:
-    """Return what `_limits` does for the cells of a `table`, in their order."""
     if not table.whole:
         return _limits(table.channel, counted, table.functionals, options)
     return [part[table.order] for part in _limits(table.channel, counted, None, options)]

@@ -34,8 +34,6 @@ MAX_ORDERED = 1 << 33
 
 @dataclass(frozen=True)
 class _Found:
-    """The statistic, the p-value, and the method of the p-value."""
-
     statistic: float
     degrees_of_freedom: int
     p_value: float

@@ -44,18 +44,12 @@ class ItemSetEstimates:
         return found
 
     def supports(self, item_sets: Sequence[Sequence[str]], **options: Any) -> pd.DataFrame:
-        """Estimate supports of `item_sets`; see `deniable.pram.item_set_supports`.
-
-        It has the ``confidence`` as one of the `**options`.
-        """
+        """Estimate supports of `item_sets` as `deniable.pram.item_set_supports` by `**options`."""
         known = self._transactions([name for names in item_sets for name in names])
         return item_set_supports(known, item_sets, **options)
 
     def rules(self, rules: Rules, **options: Any) -> pd.DataFrame:
-        """Estimate association `rules`; see `deniable.pram.rule_confidences`.
-
-        It has ``confidence`` and ``target`` as `**options`.
-        """
+        """Estimate association `rules` as `deniable.pram.rule_confidences` by `**options`."""
         known = self._transactions([name for rule in rules for side in rule for name in side])
         return rule_confidences(known, rules, **options)
 
@@ -76,7 +70,6 @@ class ItemSetEstimates:
         return channels, left_out
 
     def _transactions(self, names: Sequence[str]) -> Transactions:
-        """Return the columns `names`, each once, as items."""
         names, (channels, left_out) = list(dict.fromkeys(names)), self._items()
         if not names:
             raise DeniableError(f"the release has no items: {listed(left_out)}")

@@ -32,11 +32,7 @@ MAX_CELLS = 50_000
 
 @dataclass(frozen=True, eq=False)
 class ChosenTables:
-    """Tables to analyse together.
-
-    `left_out` has the default tables that are not analysed: columns, joined by " x ", and the
-    reason.
-    """
+    """Tables to analyse together; `left_out` has the labels of other default ones, with reasons."""
 
     tables: tuple[Table, ...]  # to analyse
     left_out: dict[str, str]
@@ -210,7 +206,6 @@ def _by_cell(
     more: Sequence[Mapping[str, Floats]],
     left_out: dict[str, str],
 ) -> pd.DataFrame:
-    """Return one row per cell of all tables, with `more` columns of each."""
     parts = [
         pd.DataFrame(
             {

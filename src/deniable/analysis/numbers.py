@@ -77,7 +77,6 @@ class _NumericColumn:
         return intervals_of(self.channel, self.counted, spread, self.options)
 
     def mean_and_deviation(self) -> list[Row]:
-        """Return the rows of the mean and of the standard deviation."""
         values = np.pad(self.points, (0, self.present.size - self.points.size))
         share = self.estimate[self.present].sum()
         mean = float(self.estimate @ values / share)
@@ -95,7 +94,6 @@ class _NumericColumn:
         ]
 
     def _linearized(self, weights: Floats) -> tuple[float, float, float]:
-        """Return the standard error of a functional, and its limits less its value."""
         found = self.intervals(weights[None])
         return float(found.standard_error[0]), float(found.low[0]), float(found.high[0])
 

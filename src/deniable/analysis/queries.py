@@ -126,7 +126,6 @@ def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
 
 
 def _code(column: Column, attribute: Attribute, value: str) -> int:
-    """Return the code of a category, an interval or a point."""
     if not column.on_grid or value == MISSING:
         return attribute.code_of(value)
     number = _number(column, value)
@@ -170,7 +169,6 @@ def _first_above(column: Column, sign: str, value: str) -> int:
 
 
 def _not_answerable(column: Column, sign: str, value: str, near: Floats, *, exact: bool) -> str:
-    """Return the message for a threshold that no boundary answers, with the ones `near` it."""
     down = {"<=": "<", ">": ">="}
     # In whole numbers, <= 29 is < 30.
     asked, less = (sign, sign in down) if column.whole else (down.get(sign, sign), False)

@@ -321,7 +321,6 @@ class Released(ItemSetEstimates):
         confidence: float = CONFIDENCE,
         inverse: Inverse = "least",
     ) -> tuple[Estimator, list[EstimateOptions]]:
-        """Return an estimator, and the options of each estimate of a table."""
         targets = TARGETS if target == "both" else (target,)
         wanted = [EstimateOptions(each, confidence, inverse) for each in targets]
         return Estimator(self.responses, weight), wanted
@@ -332,7 +331,6 @@ class Released(ItemSetEstimates):
         return (names,) if isinstance(names, str) else tuple(names)
 
     def _schema(self) -> Schema:
-        """Return the schema of the plan, if the release has categories."""
         self.responses.refuse_no_categories()
         return self.plan.schema_of_tables
 

@@ -17,10 +17,7 @@ MARKS = ("mode", "data_source")
 
 
 def plan_in(folder: Path) -> Plan:
-    """Return the plan of a public `folder`.
-
-    Raises `DataError` if it is not such a folder, or its files differ from their list.
-    """
+    """Return the plan of a public `folder`; raise `DataError` if it is none, or has other files."""
     if not (folder / PLAN).is_file():
         folders = (folder / name for name in (PUBLIC, TEST))
         inside = next((each for each in folders if (each / PLAN).is_file()), None)
@@ -83,7 +80,6 @@ def with_full_precision(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataF
 
 
 def _answered(answer: Callable[..., Any], *request: Any, **options: Any) -> Any:
-    """Return an answer; one row with the reason if there is none."""
     try:
         return answer(*request, **options)
     except DataError:

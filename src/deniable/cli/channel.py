@@ -43,11 +43,7 @@ MAX_SHOWN, MAX_NAMED = 12, 4
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the files of the `options` and print the answers.
-
-    Raises `DeniableError` for an error in a file, before anything is printed, or if the counts
-    allow no estimate, after all other answers.
-    """
+    """Read the files of the `options` and print the answers; raise `DeniableError` for an error."""
     if options.breach and options.breach[0] >= options.breach[1]:
         options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
     if options.set and not options.prior:

@@ -24,10 +24,7 @@ OF_NUMBERS = (
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare mechanisms by the `options`: print a table and recommendations, and write them.
-
-    Raises `DeniableError` if the file, its schema, a name or an epsilon is invalid.
-    """
+    """Compare mechanisms by the `options`: print a table and recommendations, and write them."""
     if options.out:  # a missing extra is reported before the work
         from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
         from deniable.plans import draw  # noqa: PLC0415
@@ -74,7 +71,6 @@ def _show_progress(epsilon: float) -> None:
 
 
 def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
-    """Return the command that makes the plan of a row of the comparison, from no data."""
     tables = options.table or []
     # By default the tables are compared as clusters.
     clusters = options.cluster or (tables if way["clusters"] else [])

@@ -19,11 +19,7 @@ ROUNDING = 1e-12  # rounding error of the sums of a matrix in double precision
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read the specification of the `options`, design the channel, write matrix and properties.
-
-    Raises `DeniableError` before anything is written, if the specification is invalid or cannot be
-    met.
-    """
+    """Design the channel of the `options`, and write it unless `DeniableError` is raised."""
     from deniable.design import design, read_specification  # noqa: PLC0415
 
     stem = options.specification.stem
@@ -144,7 +140,6 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
 
 
 def _matrix(named: NamedChannel, matrix: Floats) -> list[str]:
-    """Return the matrix, transposed if reports are not categories, because these are many."""
     if named.channel.square:
         rows = list(zip(named.categories, *matrix.T.tolist(), strict=True))
         return matrix_lines("Matrix: a row for each true category", ("", *named.reports), rows)

@@ -23,9 +23,7 @@ QUERY = "query "
 def run(options: argparse.Namespace) -> None:
     """Print or write the estimates of the `options`.
 
-    Raises `DeniableError` if the folder is damaged or no question has an answer; then nothing is
-    written. Raises `NoAnswerError`, with a line for each question without an answer, after the
-    answers to the others.
+    Raises `NoAnswerError`, with a line for each question without an answer, after all answers.
     """
     _refuse_contradictions(options)
     released = Released(options.public)
@@ -107,7 +105,6 @@ def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, 
 def _questions(
     released: Released, options: argparse.Namespace
 ) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
-    """Yield the title of each question of the `options`, and the function that answers it."""
     how = {"weight": options.weight, "confidence": options.confidence, "inverse": options.inverse}
     how |= {"target": options.target} if options.target else {}
     tables = how | ({"by_stratum": True} if options.by_stratum else {})
@@ -159,7 +156,6 @@ def _analyses(
 
 
 def _has_tables(released: Released) -> bool:
-    """Return whether the release has columns with categories: masked numbers have none."""
     try:
         return bool(released.domain.names)
     except DeniableError:

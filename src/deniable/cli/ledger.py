@@ -9,10 +9,7 @@ HEADER = ("population", "number", "release", "epsilon", "part", "time", "total")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make the ledger of the `options`, or print its releases, each with the total so far.
-
-    Raises `DeniableError` if the folder is not empty or not a ledger, or an entry is damaged.
-    """
+    """Make the ledger of the `options`, or print its releases, each with the total so far."""
     if options.action == "init":
         ledger = Ledger.init(options.folder)
         print(f"{ledger.folder}: a new ledger; keep it confidential, and back it up")
@@ -27,7 +24,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _row(entries: tuple[Entry, ...]) -> tuple[str, ...]:
-    """Return the last of the first `entries` of a population, and their total."""
     last = entries[-1]
     part = f"{last.part.take} of {last.part.of}" if last.part else "-"
     numbers = str(last.number), last.release, epsilon_text(last.epsilon)

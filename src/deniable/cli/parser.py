@@ -84,21 +84,20 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(parser=added)
         return added
 
-    _add_channel(command("channel", "a channel's privacy and estimates"))
+    _add_channel(command("channel", "a channel's privacy and estimates").add_argument)
     _add_design(command("design", "best channel for stated requirements"))
-    _add_schema(command("schema", "draft a schema of your own file"))
-    _add_compare(command("compare", "utility against exact epsilon"))
-    _add_plan(command("plan", "mechanism and exact epsilon of each column"))
+    _add_schema(command("schema", "draft a schema of your own file").add_argument)
+    _add_compare(command("compare", "utility against exact epsilon").add_argument)
+    _add_plan(command("plan", "mechanism and exact epsilon of each column").add_argument)
     _add_ledger(command("ledger", "count releases by population"))
-    _add_protect(command("protect", "protect your own file by a plan"))
+    _add_protect(command("protect", "protect your own file by a plan").add_argument)
     _add_secure_sum(command("secure-sum", "pairs of several parties"))
     _add_estimate(command("estimate", "estimates from public/ alone"))
     _add_rrba(command("rrba", "collect tables between processes"))
     return parser
 
 
-def _add_schema(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _add_schema(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
     add("--population", metavar="NAME", help="the people of the records (default: left empty)")
     add("--delimiter", metavar="C", help=r"of a text file, \t for a tab (default: detected)")
@@ -106,8 +105,7 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
     add("--transactions", action="store_true", help="each line is a basket, a list of items")
 
 
-def _add_compare(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _add_compare(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
     add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of the file")
     add("--epsilon", nargs="+", type=float, required=True, metavar="E")
@@ -117,7 +115,6 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tables(add: Callable[..., Any]) -> None:
-    """Add the options that ``compare`` and ``plan`` share."""
     add("--table", **COLUMNS, action="append", help="a table that will be estimated (repeat)")
     add("--cluster", **COLUMNS, action="append", help="columns that share a channel (repeat)")
     text = "whether columns of text may have other values than categories (default: any)"
@@ -126,8 +123,7 @@ def _add_tables(add: Callable[..., Any]) -> None:
     add("--prior", action="append", metavar="COLUMN=P.csv", help=text)
 
 
-def _add_plan(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _add_plan(add: Callable[..., Any]) -> None:
     add("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
     add("--epsilon", type=float, metavar="E", help="of the whole record")
     text = "instead: the largest factor by which a value may change a probability"
@@ -159,8 +155,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     _add_tables(add)
 
 
-def _add_protect(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _add_protect(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
     add("plan", metavar="PLAN.json", type=Path, help="a plan by deniable plan")
     add("--out", required=True, type=_path, help="the folder of the release")
@@ -240,8 +235,7 @@ def _add_rrba(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, type=_path, metavar="DIR", help="a new public folder")
 
 
-def _add_channel(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+def _add_channel(add: Callable[..., Any]) -> None:
     add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix, or with --column a plan")
     add("--column", metavar="NAME", help="the channel of this column of a plan, PLAN.json")
     add("--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories")

@@ -40,11 +40,7 @@ HOLDS = {True: "yes", False: "NO"}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make, write and print a plan by the `options`, or verify one.
-
-    Raises `DeniableError` if a file is invalid, there is no such plan, or a verified plan does not
-    hold.
-    """
+    """Make, write and print a plan by the `options`, or verify one."""
     if options.verify is not None:
         _refuse_ignored(options, ("verify", "matrices"))
         refuse_overwriting(options.matrices, [options.verify], "table of matrices", MATRICES)
@@ -115,7 +111,6 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
 
 
 def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequence[str]]:
-    """Return the clusters of columns that depend on each other in a public folder."""
     if options.cluster or options.clusters_from_data:
         raise DeniableError("--clusters-from finds the clusters: name none, and no original file")
     public, *given = options.clusters_from
@@ -140,7 +135,6 @@ def _released(folders: Sequence[str], schema: Schema) -> "dict[str, Responses]":
 
 
 def _part(given: str) -> Part:
-    """Return the part that is `given` as TAKE/OF:SEED."""
     match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)
     if match is None:
         text = f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
@@ -149,7 +143,6 @@ def _part(given: str) -> Part:
 
 
 def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
-    """Return the numbers of records for the error of the `options`, as lines of a table."""
     if options.for_error is None:
         return []
     table = records_for_error(plan, options.for_error, options.table or ())
@@ -219,7 +212,6 @@ def _thresholds(what: str, given: list[str] | None) -> tuple[int, float] | None:
 
 
 def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
-    """Return the kind of all columns, and the kinds of single columns."""
     everywhere, single = "best", dict[str, str]()
     for each in given:
         name, equals, kind = each.rpartition("=")
@@ -235,7 +227,6 @@ def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
 
 
 def _text(plan: Plan) -> list[str]:
-    """Return the description of a plan that the command prints."""
     lines = []
     if blocks := plan.mechanisms():
         rows = [(name, e, float(np.exp(e)), why.partition(": ")[0]) for name, e, why in blocks]

@@ -27,10 +27,7 @@ BETWEEN = 0.5  # seconds between lines of progress
 
 
 def run(options: argparse.Namespace) -> None:
-    """Protect the file of the `options`, and print the result and its epsilon.
-
-    Raises `DeniableError` if the plan or the file has an error, or the release cannot be made.
-    """
+    """Protect the file of the `options`, and print the result and its epsilon."""
     if options.key_folder and not options.key_folder.is_dir():
         # A folder with a misspelled name could be on a disk that keeps deleted files.
         raise DeniableError(f"{options.key_folder}: the folder for the key does not exist; make it")
@@ -75,7 +72,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _make_test_release(options: argparse.Namespace) -> None:
-    """Make a test release without a ledger, and compare its estimates with the original records."""
     from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
 
     if options.ledger or options.consent or options.key_folder:
@@ -100,10 +96,7 @@ def _make_test_release(options: argparse.Namespace) -> None:
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
-    """Return a function that writes records, rate and time left to standard error.
-
-    On a terminal it updates one line; elsewhere it writes a line every ten seconds.
-    """
+    """Return a function that shows records, rate and time left, `in_place` on a terminal."""
     begun: dict[str, float] = {}
     last = [time.monotonic()]
     between = BETWEEN if in_place else 20 * BETWEEN

@@ -55,11 +55,7 @@ REPORTS = rb'\{"format":"deniable-rrba"|$'
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the party of the `options`: a client, an aggregator or a server.
-
-    Raises `DeniableError` if a file has an error, or nothing can be collected. Messages that do not
-    count are counted by their reasons, on standard error.
-    """
+    """Run the party of the `options`; messages that do not count go to standard error by reason."""
     plan: Any = read_plan(options.plan)
     if plan.kind != "collected":
         raise DeniableError(f"{options.plan}: a plan of kind {plan.kind}; give one of collected")
@@ -96,7 +92,6 @@ def _lines(places: Sequence[Path], follow: bool = False) -> Iterator[bytes]:
 
 
 def _answer(options: argparse.Namespace, plan: Any, agreement: Agreement) -> Mapping[str, int]:
-    """Answer the questions to clients, from standard input."""
     if not NAME.fullmatch(options.name):
         raise DeniableError(f"--name {shown(options.name)}: give letters, digits, _, . and -")
     if math.isinf(plan.epsilon) and not options.accept:
@@ -163,7 +158,6 @@ def _reply(
 
 
 def _ask(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
-    """Ask the named clients, block by block, and report their answers."""
     inputs = [options.plan, options.clients]
     refuse_overwriting(options.reports, inputs, "file of reports", REPORTS)
     if not 0 <= options.wait <= MAX_WAIT:
@@ -212,7 +206,6 @@ def _receive_block(
     asking: Aggregator,
     arriving: "Queue[bytes | None]",
 ) -> bool:
-    """Receive the answers of a block; return whether no more can arrive."""
     end = time.monotonic() + options.wait
     while asking.waiting:
         try:
@@ -234,7 +227,6 @@ def _receive_block(
 
 
 def _count(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
-    """Count the reports, and write the public folder."""
     refuse_inputs(options.out, [options.plan, *options.reports], "public folder")
     if options.out.exists():
         raise DeniableError(f"{options.out}: it exists; name a new folder")
@@ -267,7 +259,6 @@ def _count(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Map
 
 
 def _publish(out: Path, plan: Plan, answers: pd.DataFrame, agreement: Agreement) -> None:
-    """Write the public folder of the `answers`."""
     records = Released(answers, plan).records
     mode = "test" if agreement.test else "clients"
     notice = SEED_NOTICE if agreement.test else "each client randomized its own answers"

@@ -8,10 +8,7 @@ from deniable.schema import drafted
 
 
 def run(options: argparse.Namespace) -> None:
-    """Draft the schema of the `options`' file and print it; remarks go to standard error.
-
-    Raises `DeniableError` if the file cannot be read; nothing is printed then.
-    """
+    """Draft the schema of the `options`' file and print it; remarks go to standard error."""
     draft = drafted(
         options.file,
         options.population,

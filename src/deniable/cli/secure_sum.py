@@ -22,10 +22,7 @@ from deniable.schema import RecordsFile, read_schema
 
 
 def run(options: argparse.Namespace) -> None:
-    """Split counts into shares, or add the messages of all parties, by the action of the `options`.
-
-    Raises `DeniableError` if an option, a file or a message is invalid; nothing is written then.
-    """
+    """Split counts into shares, or add the messages of all parties, by the `options`."""
     if options.action == "share":
         _share(options)
         return
@@ -70,7 +67,6 @@ def _write(file: Path | None, message: SumMessage) -> None:
 
 
 def _messages(files: list[Path]) -> Iterator[SumMessage]:
-    """Yield the messages in the `files`, or without files on the standard input."""
     with fileinput.input([*map(str, files)] or "-", mode="rb") as lines:
         for line in lines:
             yield SumMessage.read(line, f"{lines.filename()}, line {lines.filelineno()}")

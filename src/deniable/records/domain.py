@@ -1,9 +1,7 @@
 """Attributes with their categories, and ordered products of them.
 
-Numeric attributes become ordinal by edges that are stated in advance ([multirr], section 4). These
-must be public knowledge, such as the ranges of a questionnaire. Edges taken from the original
-records (quantiles, the smallest and the largest value) are published with the categories and reveal
-information that no epsilon covers. Nothing here computes edges from data.
+Edges of numeric attributes ([multirr], section 4) must be public knowledge, stated in advance.
+Edges from the original records (quantiles, extremes) reveal information that no epsilon covers.
 """
 
 import math

@@ -13,14 +13,7 @@ import pyarrow.parquet as pq
 
 from deniable.arrays import Counts, Floats
 from deniable.errors import DataError
-from deniable.records.arrow import (
-    NUMERIC_KEY,
-    ArrowRecords,
-    column_of,
-    read_described,
-    refuse_missing_columns,
-    text_column,
-)
+from deniable.records import arrow
 from deniable.records.categorical import Microdata, encode, read_parquet
 from deniable.records.domain import Attribute, refuse_foreign_codes
 
@@ -34,7 +27,7 @@ MAX_CLASSES = 127
 
 
 @dataclass(frozen=True, eq=False)
-class NumericMicrodata(ArrowRecords):
+class NumericMicrodata(arrow.ArrowRecords):
     """Records of finite numbers, and separately a class of each.
 
     The numeric attributes have `names`, and `values` of shape (records, attributes). Records can be
@@ -87,12 +80,12 @@ class NumericMicrodata(ArrowRecords):
         array([17., 44.])
         """
         names = tuple(str(name) for name in frame.columns if name != class_name)
-        read = [column_of(frame, name, pa.float64()) for name in names]
+        read = [arrow.column_of(frame, name, pa.float64()) for name in names]
         columns = [column.to_numpy(zero_copy_only=False) for column in read]
         values = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
         if not class_name:
             return cls(names, values)
-        texts = column_of(frame, class_name, pa.string()).dictionary_encode()
+        texts = arrow.column_of(frame, class_name, pa.string()).dictionary_encode()
         labels = texts.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return cls(names, values, class_name, tuple(texts.dictionary.to_pylist()), labels)
 
@@ -153,7 +146,7 @@ class NumericMicrodata(ArrowRecords):
             "marks": dict(self.marks),
         }
         return pa.table(columns, names=names).replace_schema_metadata(
-            {NUMERIC_KEY: json.dumps(about).encode()}
+            {arrow.NUMERIC_KEY: json.dumps(about).encode()}
         )
 
 
@@ -205,9 +198,11 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     """
     what = "numeric attributes"
     unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
-    table, (names, of_class, marks) = read_described(path, NUMERIC_KEY, _about, what, unsaid)
+    table, (names, of_class, marks) = arrow.read_described(
+        path, arrow.NUMERIC_KEY, _about, what, unsaid
+    )
     named = [*names, *([of_class.name] if of_class else [])]
-    refuse_missing_columns(path, table, named)
+    arrow.refuse_missing_columns(path, table, named)
     columns = []
     for name, column in zip(names, table.select(names).columns, strict=True):
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
@@ -218,7 +213,7 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     given: dict[str, Any] = {}
     if of_class is not None:
-        labels = encode(text_column(path, table, of_class.name), of_class, f"{path}")
+        labels = encode(arrow.text_column(path, table, of_class.name), of_class, f"{path}")
         given = {"class_name": of_class.name, "classes": of_class.categories, "labels": labels}
     try:
         return NumericMicrodata(names, values, marks=marks, **given)
@@ -242,4 +237,4 @@ def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
         metadata = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowInvalid):
         metadata = {}  # whoever reads the records says what is wrong with the file
-    return read_numeric_parquet(path) if NUMERIC_KEY in metadata else read_parquet(path)
+    return read_numeric_parquet(path) if arrow.NUMERIC_KEY in metadata else read_parquet(path)

@@ -53,11 +53,7 @@ SPREADSHEETS = (
 
 
 def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> None:
-    """Write the documents of a release into its `public` folder, next to the protected file.
-
-    They are the `document` of the `plan` with its block ``release``, a readme, and the list of all
-    files, each with its SHA-256.
-    """
+    """Write plan.json, the `document` of the `plan`, a readme and SHA256SUMS into `public`."""
     write_json(public / PLAN, dict(document))
     write_text(public / README, _readme(plan, document["release"], public))
     names = sorted(names_in(public) - {SUMS})
@@ -65,7 +61,6 @@ def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> No
 
 
 def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
-    """Return the text: first risks, then guarantees and contents."""
     test, ledger = release["mode"] == "test", release.get("ledger")
     counted = ""
     if ledger is not None:

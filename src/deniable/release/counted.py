@@ -1,12 +1,8 @@
 """Store ledger entry and journal of a release, and compare releases with their ledger.
 
-The private folder of a release has the number and MAC of its entry, the total, and a digest of the
-ledger's key. So a ledger that is lost, shortened, edited or replaced is noticed.
-
-The journal of a release has the digests of the original and protected records, the plan and the
-versions. It is written once, as a whole, after the draw. Before the draw the ledger's entry decides
-between processes that start at once: it has digests of records, plan and key, and one number in the
-ledger goes to one process. So one file is enough, and nobody replaces it.
+The journal has the digests of the original and protected records, the plan and the versions. It is
+written once, after the draw. Before the draw the ledger's entry decides between processes that
+start at once, because one number in the ledger goes to one process.
 """
 
 import os
@@ -54,10 +50,7 @@ class Journal:
 
 
 def journal_of(folder: Path) -> Journal:
-    """Return the journal of the release in a `folder`.
-
-    Raises `DeniableError` if it is missing or damaged.
-    """
+    """Return the journal of the release in a `folder`; raise `DeniableError` if damaged."""
     file = folder / PRIVATE / JOURNAL_FILE
     try:
         values = read_json(file)
@@ -117,10 +110,7 @@ def store_entry(
 
 
 def entry_of(folder: Path) -> dict[str, Any]:
-    """Return the stored entry of the release in a `folder`.
-
-    Raises `DeniableError` if it is missing or damaged.
-    """
+    """Return the stored entry of the release in a `folder`; raise `DeniableError` if damaged."""
     file = folder / PRIVATE / ENTRY_FILE
     try:
         stored = read_json(file)
@@ -164,10 +154,9 @@ def faults_of_entries(ledger: Ledger, folders: Iterable[Path]) -> dict[Path, str
 
 
 def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
-    """Compare the release in a `folder`, and all releases next to it, with a `ledger`.
+    """Raise `DeniableError` if a `ledger` lacks the entry of a release in or next to a `folder`.
 
-    Raises `DeniableError` if one of them was counted and the ledger does not have its entry, or
-    the folder lies in the ledger.
+    Also if the folder lies in the ledger.
     """
     there = folder.resolve()
     if there.is_relative_to(ledger.folder.resolve()):

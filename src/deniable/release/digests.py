@@ -188,7 +188,6 @@ class Sketch(_Keyed):
         )
 
     def _words(self, column: pa.Array) -> Words:
-        """Return the word of each value of a column."""
         if pa.types.is_dictionary(column.type):
             return _by_dictionary(column, self._words, "clip")
         if not (is_number(column.type) or is_text(column.type)):  # dates and booleans
@@ -210,7 +209,6 @@ class Sketch(_Keyed):
         return blocks
 
     def _multiplier(self, name: str) -> np.uint64:
-        """Return the odd number of a column."""
         return np.uint64(int.from_bytes(self._subkey(b"column", name.encode())[:8], "little") | 1)
 
 
@@ -237,7 +235,6 @@ def _bits(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
 
 
 def _joined(texts: pa.Array) -> pa.Buffer | bytes:
-    """Return large strings, none missing, one after the other."""
     _, offsets, content = texts.buffers()
     if not len(texts) or content is None:
         return b""
@@ -287,10 +284,7 @@ class RecordSum(_Keyed):
 
 
 def digest_of_file(file: Path, form: FileFormat, key: bytes) -> str:
-    """Return the digest of the records in a protected `file` of a `form`, under a `key`.
-
-    Raises `DataError` if the file is damaged.
-    """
+    """Return the digest of a protected `file` of a `form` under a `key`, or raise `DataError`."""
     source = open_source(file, form.delimiter or ",", form.encoding or "utf-8")
     found, faults = RecordSum(key), ValidationErrors()
     for piece in source.pieces(list(source.types), [], faults):

@@ -182,7 +182,6 @@ class Release:
 
 
 def _watched(batches: Iterator[RecordBatch], numbers: list[RecordBatch]) -> Iterator[RecordBatch]:
-    """Yield `batches`, and add the ones with numbers to `numbers`."""
     for batch in batches:
         if batch.numbers:
             numbers.append(batch)

@@ -1,18 +1,10 @@
 """An entry of a ledger, its file, epsilons as exact numbers, and records that entries share.
 
-The entries of a population are a chain. Each file ends with a MAC, the HMAC-SHA256 of its line
-under a subkey of the ledger's key, and each line contains the MAC of the entry before it.
-
-The chain has a numbered file for each entry, and a head. The whole file of an entry is on the disk
-under a temporary name before a hard link gives it the next number. The link fails if another
-process has taken that number; then all entries are read again. This step is atomic on network file
-systems too, where locks may not work. A killed process leaves neither a lock nor a part of an
-entry, only a temporary file that counts nothing.
-
-The head has the number of the last entry, and a MAC of this number and entry. It is made before the
-first entry and replaced after each one, so entries that are lost at the end are noticed. It lies
-outside of the folder of the entries, so a lost folder is noticed too. A process that was killed
-after an entry leaves an earlier head. The next process moves it on before it adds an entry.
+The file of an entry ends with the HMAC-SHA256 of its line, which has the MAC of the entry before
+it. A hard link gives a whole file the next number: it fails if another process took that number, on
+network file systems too, where locks may not work. The head of a population (docs/ledger.md) is
+replaced after each entry. A process that was killed in between leaves an earlier head, which the
+next process moves on before it adds an entry.
 """
 
 import hashlib
@@ -83,7 +75,6 @@ class Overlap(NamedTuple):
         return bool(self.rows or self.identifiers or self.columns)
 
     def __str__(self) -> str:
-        """Return a sentence."""
         proportion, what = max((self.identifiers, "identifiers"), (self.rows, "distinct records"))
         if proportion:
             found = f"about {100 * proportion:.3g} % of the {what} were"
@@ -126,8 +117,7 @@ class Entry:
 def counted(epsilon: Number | None) -> Number:
     """Return an `epsilon` as a Fraction or math.inf; None is infinite.
 
-    Raises `DeniableError` if it is negative, not a number, or a fraction of more than about 1,000
-    digits.
+    Raises `DeniableError` if it is negative, not a number, or has over about 1,000 digits.
     """
     if epsilon is None or epsilon == math.inf:
         return math.inf
@@ -168,7 +158,6 @@ def composed_epsilon(entries: Iterable[Entry]) -> Number:
 
 
 def _text(epsilon: Number) -> str:
-    """Return the exact text of an epsilon."""
     if epsilon == math.inf:
         return "infinite"
     exact = Fraction(epsilon)
@@ -246,8 +235,7 @@ def _mac(line: str, key: bytes) -> str:
 def entry_from(file: Path, content: bytes, key: bytes, population: str, number: int) -> Entry:
     """Return the entry with a `number` of a `population` from the `content` of its `file`.
 
-    Raises `DataError` if the file is damaged, was edited, has another entry, or was not written
-    under the `key` of entries.
+    Raises `DataError` if it is damaged, of another entry, or not written under the `key`.
     """
     try:
         line, check = content.decode("ascii").splitlines()
@@ -359,10 +347,9 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
 
 
 def move_head(folder: Path, population: str, key: bytes) -> None:
-    """Move the head in a `folder` on to the last entry of its `population`.
+    """Move the head in a `folder` on to the last entry of its `population`, under the `key`.
 
-    The MACs are under the `key`. Another process may have moved it further meanwhile, so it is
-    compared again afterwards.
+    Another process may have moved it further meanwhile, so it is compared again.
     """
     while True:
         entries, head = read_chain(folder, population, key), _head(folder)

@@ -80,7 +80,6 @@ class PlaceOfKey:
 
 
 def _own_content(file: Path) -> bytes:
-    """Return the content of a file that no other user can write."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:

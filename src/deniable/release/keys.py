@@ -1,9 +1,4 @@
-"""Make the key of a release once, and refuse a lost one.
-
-All random numbers of a release follow from its key, its plan and the digest of its records
-(`deniable.sampling.keyed`), so a repeated draw is the same draw. The ledger's entry has digests of
-all three and refuses others.
-"""
+"""Make the key of a release once, and refuse a lost one; all its random numbers follow from it."""
 
 import hashlib
 import hmac
@@ -99,7 +94,6 @@ def _refuse_no_hard_links(folder: Path) -> None:
 
 
 def _begun(folder: Path) -> list[Path]:
-    """Return the traces of a draw. A release leaves its key, its entry and draws in this order."""
     private = folder / PRIVATE
     found = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
     if private.is_dir():

@@ -1,15 +1,6 @@
 """A ledger of releases by population: epsilon is counted before a draw and never taken back.
 
-========================= ====================================================================
-``key``                   32 random bytes, made with the ledger
-``populations/NAME/``     the folder of a population, in small letters
-``.../000001.json``       its first entry (`deniable.release.entries`)
-``heads/NAME.json``       number of its last entry, and a MAC
-========================= ====================================================================
-
-Reservations stay, because nobody can prove that a draw never happened. The chain of entries
-(`deniable.release.entries`) shows damage, partial copies and careless edits. The key lies beside
-the entries, so an owner who wants to cheat can write another chain.
+docs/ledger.md describes its files, and what it notices.
 """
 
 import hashlib
@@ -168,10 +159,7 @@ class Ledger:
         return self._derived(b"protected records " + canonical([population.lower(), release]))
 
     def total(self, population: str) -> Number:
-        """Return the exact epsilon of all releases of a `population`; math.inf if one is infinite.
-
-        See `deniable.release.entries.composed_epsilon`.
-        """
+        """Return the exact epsilon, or math.inf, of a `population`; see `composed_epsilon`."""
         return composed_epsilon(self.entries(population))
 
     def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
@@ -234,10 +222,9 @@ class Ledger:
         consent: str | None = None,
         part: Part | None = None,
     ) -> None:
-        """Raise the error that `reserve` would raise for a wrong or missing consent.
+        """Raise the error of `reserve` for a wrong or missing consent, and count nothing.
 
-        Nothing is counted or written, and a release that was begun needs no consent. For
-        `population`, `release`, `records`, `epsilon`, `consent` and `part` see `reserve`.
+        `population`, `release`, `records`, `epsilon`, `consent`, `part` are as in `reserve`.
         """
         new = _new_entry(population, release, "", records, epsilon, part)
         entries = self.entries(population)
@@ -324,8 +311,7 @@ def _new_entry(
 def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
     """Return the text of consent that a `new` release needs after the `entries` of its population.
 
-    The text states name and number of the release and the total with its epsilon, so it is invalid
-    after any other release.
+    It has the number and the total, so it is invalid after any other release.
     """
     total = epsilon_text(composed_epsilon((*entries, new)))
     population = new.population.lower()

@@ -242,10 +242,7 @@ def _publish(
     place: KeyPlace,
     settings: Mapping[str, Any] | None,
 ) -> str | None:
-    """Count, draw and publish a release; return the SHA-256 of its list of files.
-
-    Returns None if another process published it meanwhile.
-    """
+    """Publish a release and return the SHA-256 of its list; None if another process did."""
     folder, population = release.folder, _population(release)
     release.refuse_failing_claims()
     epsilon, part = counted_epsilon(release.epsilon), release.plan.part
@@ -289,7 +286,6 @@ def _population(release: Release) -> str:
 
 
 def _digest(release: Release, ledger: Ledger, public: Path) -> str:
-    """Return the digest of the protected records in a `public` folder."""
     key = ledger.record_key(_population(release), release.name)
     return digest_of_file(public / release.file_name, release.plan.schema.file, key)
 
@@ -335,7 +331,6 @@ def _finish(
 
 
 def _refuse_another_plan(release: Release) -> None:
-    """Compare the published plan and entry with those of the `release`."""
     folder, public = release.folder, release.folder / PUBLIC
     try:
         published = read_json(public / PLAN_FILE)
@@ -374,11 +369,7 @@ def _counted(release: Release, ledger: Ledger) -> Entry:
 
 
 def _reserved(
-    release: Release,
-    ledger: Ledger,
-    key: ReleaseKey,
-    digests: RecordDigests,
-    consent: str | None,
+    release: Release, ledger: Ledger, key: ReleaseKey, digests: RecordDigests, consent: str | None
 ) -> Entry:
     """Count a `release` in a `ledger`; return its entry.
 

@@ -1,8 +1,6 @@
 """Put protected records in the random order of a key by way of the disk, in bounded memory.
 
-Leading bits of the first of two words divide the records into parts of about one batch each. Each
-part is then sorted by itself. The order is that of `deniable.sampling.by_words` for the words of
-all records.
+Leading bits of words divide the records into parts of about one batch, each sorted by itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,10 +19,9 @@ WORD_BITS = 64
 def in_order_of_key(
     tables: Iterable[pa.Table], draws: KeyedDraws, records: int, scratch: Path
 ) -> Iterator[pa.Table]:
-    """Yield the protected `records` of `tables`, in the order of the file, in the order of a key.
+    """Yield the protected `records` of `tables` in the order of the key of `draws`.
 
-    The `draws` are under this key. The empty folder `scratch` temporarily holds all records with
-    their order.
+    The empty folder `scratch` temporarily holds all records with their order.
     """
     first = 0
     names: list[str] = []
@@ -55,7 +52,6 @@ def in_order_of_key(
 
 
 def _put_by_part(table: pa.Table, words: Words, bits: int, scratch: Path) -> None:
-    """Add a table to the parts on the disk, each in the order of the file."""
     # In two steps: a shift by all bits of a number is not defined.
     part = (words[:, 0] >> np.uint64(WORD_BITS - 1 - bits)) >> np.uint64(1)
     part = part.astype(np.min_scalar_type(1 << bits))

@@ -22,10 +22,7 @@ OF_PRODUCTION = (KEY_FILE, ENTRY_FILE, JOURNAL_FILE, "receipt.json")
 
 
 def sums_of(public: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file in the list of a `public` folder, by name.
-
-    Raises `DataError` if the list is missing or damaged.
-    """
+    """Return the SHA-256 of each file listed in a `public` folder, or raise `DataError`."""
     try:
         lines = (public / SUMS).read_text("utf-8").splitlines()
         return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
@@ -43,11 +40,7 @@ def names_in(public: Path) -> set[str]:
 
 
 def refuse_other_files(public: Path) -> None:
-    """Compare the files of a `public` folder with their list.
-
-    Raises `DataError` with a line for each file that is missing, not in the list, a link, or
-    edited.
-    """
+    """Raise `DataError` with a line for each file of `public` that differs from its list."""
     listed = sums_of(public) if (public / SUMS).is_file() else {}
     there = names_in(public) - {MARK_OF_FOLDERS}
     faults = [f"{public / name}: missing" for name in sorted({SUMS, *listed} - there)]
@@ -70,10 +63,7 @@ def receipt_of(release: str, public: Path) -> dict[str, Any]:
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
-    """Return a line for each published file that differs from its `receipt`.
-
-    A damaged receipt is the only line.
-    """
+    """Return a line for each published file that differs from its `receipt`, or for the receipt."""
     folder = Path(receipt).parent.parent
     try:
         files = dict(read_json(receipt)["files"].items())
@@ -134,8 +124,7 @@ def stored_records(folder: Path) -> Any:
 def faults_of_files(folder: Path) -> list[str]:
     """Return a line for each public file in a release's `folder` that changed since publication.
 
-    Files are read only if a size or a time changed. If their checksums agree with the receipt,
-    sizes and times are stored again.
+    Files are read, and their states stored again, only if a size or a time changed.
     """
     public, stored = folder / PUBLIC, _content(folder / PRIVATE / STATES_FILE)
     if not public.is_dir():
@@ -181,11 +170,7 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
 
 
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
-    """Compare the `settings` of a production `release` with the settings of its publication.
-
-    The release is in a `folder`. Raises `DeniableError` if they differ, or the entry of the release
-    is missing or damaged.
-    """
+    """Raise `DeniableError` if a `release` in a `folder` was published by other `settings`."""
     if not (folder / PUBLIC).exists():
         return
     changed: list[str] = []
@@ -203,7 +188,6 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
 
 
 def _content(file: Path) -> Any:
-    """Return the values of a JSON file; None if it is missing or damaged."""
     try:
         return read_json(file)
     except (OSError, ValueError):

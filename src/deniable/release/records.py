@@ -45,14 +45,12 @@ class OriginalRecords:
         self._encoding = encoding if in_memory and encoding != "utf-8" else None
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return self._records
 
     def read(self, ledger_key: bytes | None = None) -> RecordDigests | None:
         """Validate all values in a first pass; return digests under the `ledger_key`, if given.
 
-        Raises `DataError` if a value is not valid by the schema, with a line for each of the first
-        errors.
+        Raises `DataError` with a line for each of the first invalid values.
         """
         fingerprint = Fingerprint(self._schema)
         sketch = None
@@ -70,7 +68,6 @@ class OriginalRecords:
         return sketch.with_fingerprint(fingerprint) if sketch is not None else None
 
     def _refuse_too_many(self, records: int) -> None:
-        """Raise `DeniableError` if memory cannot hold so many `records`, and the plan must."""
         needed = self._plan.memory(records)
         if needed and needed + MEMORY > (free := free_memory()):
             raise DeniableError(

@@ -1,16 +1,5 @@
 """Measure the disclosure risk that a protected file leaves, for its owner alone.
 
-The rows of one table, in the columns ``about``, ``measure``, ``before`` and ``after``:
-
-- each column: the proportion of unchanged values, and the largest posterior probability of its most
-  exposed categories;
-- quasi-identifiers: the number of records that share theirs with few others, and the probability
-  that a match by them is correct;
-- each column released as is: the number of its values, and of values in one record only;
-- the number of records that were left out.
-
-Further tables count unchanged values, and values outside the bounds of their columns.
-
 If randomized values are not categories, an intruder takes each one for the category that leads to
 it most often; among several, for the middle one.
 
@@ -118,7 +107,6 @@ class Risk:
         return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
 
     def _exposed(self, name: str) -> Rows:
-        """Return the categories with the largest posterior probabilities."""
         if self._protocol is None:
             return []
         cluster = _cluster_of(self._protocol, name)
@@ -179,13 +167,11 @@ class _QuasiIdentifiers:
             }
 
     def add(self, original: Microdata, randomized: Microdata) -> None:
-        """Add a batch of records."""
         self._before += original.counts(self._domain.names).reshape(-1)
         if self._after is not None:
             self._after += self._taken_for(randomized).counts(self._domain.names).reshape(-1)
 
     def _taken_for(self, randomized: Microdata) -> Microdata:
-        """Return the categories that an intruder takes the randomized values for."""
         columns: dict[str, Codes] = {}
         for cluster in self._channels:
             if cluster not in self._likeliest:
@@ -198,7 +184,6 @@ class _QuasiIdentifiers:
         return Microdata(self._domain, tuple(columns[name] for name in self._domain.names))
 
     def measures(self) -> Rows:
-        """Return the rows of small groups, and of the probability that a match is right."""
         about, before, after = " x ".join(self._domain.names), self._before, self._after
         rows: Rows = []
         for size, others in GROUPS.items():
@@ -238,13 +223,10 @@ class _QuasiIdentifiers:
 
 
 class _Values:
-    """Count the distinct values of a column, and values in one record only, up to a limit."""
-
     def __init__(self) -> None:
         self._counts: dict[object, int] | None = {}
 
     def add(self, column: pa.Array) -> None:
-        """Add the values of a `column`, other than missing ones."""
         if self._counts is None:
             return
         found = pc.value_counts(column.drop_null())
@@ -256,7 +238,6 @@ class _Values:
             self._counts = None
 
     def measures(self) -> Iterator[tuple[str, float]]:
-        """Yield each measure with its number; beyond the limit, the limit."""
         if self._counts is None:
             yield f"different values, over {MAX_VALUES:,}; at least", float(MAX_VALUES)
             return
@@ -266,10 +247,7 @@ class _Values:
 
 
 def likeliest_cells(channel: Channel) -> Codes:
-    """Return the cell of a `channel` that leads to each randomized value most often.
-
-    The shape is (reports,); among several cells it is the middle one.
-    """
+    """Return the (middle) cell of a `channel` that leads to each value most often, (reports,)."""
     matrix = channel.matrix()
     likeliest = matrix >= matrix.max(axis=0) * (1 - SAME)
     middle = (likeliest.sum(axis=0) + 1) // 2

@@ -154,11 +154,7 @@ class ReleaseSettings(Strict):
         }
 
     def refuse_another_plan(self, plan: "Plan") -> None:
-        """Compare a `plan` with the settings.
-
-        Raises `DeniableError` if a risk of the plan is not accepted, a name is not a risk of it, or
-        the plan is for another population.
-        """
+        """Raise `DeniableError` for other risks or another population of a `plan` than stated."""
         unknown = [name for name in self.accept if name not in plan.risks]
         if unknown:
             allowed = ", ".join(plan.risks) or "none, because the plan has no risk"
@@ -181,7 +177,6 @@ class ReleaseSettings(Strict):
 
 
 def _by_content(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a `plan` with the SHA-256 of matrices and totals in place of paths."""
     clusters = plan.get("clusters")
     if isinstance(clusters, dict) and "total" in clusters:
         plan = {**plan, "clusters": clusters | {"total": _digest(clusters["total"])}}

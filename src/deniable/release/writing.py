@@ -1,9 +1,6 @@
 """Write protected records in batches, in the format, order and types of the original file.
 
-A CSV file has the delimiter, encoding, byte order mark and line ends of the original one. Values
-are quoted where a reader needs quotation marks, as in Python's `csv`: with a delimiter, a quotation
-mark or a line break, and if they are empty in a file of one column. Quotation marks are added to
-the categories of a column, not record by record.
+CSV values are quoted where a reader needs it, as by Python's `csv`.
 """
 
 import base64
@@ -29,18 +26,12 @@ TEXT = pa.large_string()
 def records_writer(
     path: Path, file: FileFormat, form: CsvForm
 ) -> "closing[_Csv] | closing[_Groups]":
-    """Open a file at a `path` in the format `file`: a context of its writer.
-
-    A CSV file has the line ends and the byte order mark of `form`.
-    """
+    """Open a writer at a `path` in the format `file`; a CSV file has the line ends of `form`."""
     return closing(_Csv(path, file, form)) if file.kind == "csv" else closing(_Groups(path, file))
 
 
 def encoded_text(text: str, encoder: codecs.IncrementalEncoder, encoding: str) -> bytes:
-    """Return a `text` in bytes by the `encoder` of an `encoding`.
-
-    Raises `DataError` for a character that the encoding cannot express.
-    """
+    """Return a `text` in bytes by the `encoder` of an `encoding`, or raise `DataError`."""
     try:
         return encoder.encode(text)
     except UnicodeEncodeError as error:
@@ -64,7 +55,6 @@ class _Csv:
             self._stream.write(codecs.BOM_UTF8)
 
     def write(self, table: pa.Table) -> None:
-        """Write the records of a `table`; a missing value is empty."""
         if not self._ends:
             names = table.column_names
             self._ends = [self._delimiter] * (len(names) - 1) + [self._form.line_end]
@@ -101,7 +91,6 @@ class _Csv:
         return _joined(text, _scalar(end)), codes
 
     def close(self) -> None:
-        """End the file."""
         self._stream.close()
 
 
@@ -114,8 +103,6 @@ def _joined(*parts: pa.Array | pa.Scalar) -> pa.Array:
 
 
 class _Groups:
-    """A Parquet or Arrow file in groups of one size."""
-
     def __init__(self, path: Path, file: FileFormat) -> None:
         self._path, self._kind = path, file.protected.kind
         self._wide = file.kind == "transactions"
@@ -123,7 +110,6 @@ class _Groups:
         self._held: list[pa.RecordBatch] = []
 
     def write(self, table: pa.Table) -> None:
-        """Write the records of a `table`."""
         stored = pa.Table.from_arrays([_stored(each) for each in table.columns], table.column_names)
         if self._opened is None:
             self._opened = self._open(stored.schema)
@@ -158,7 +144,6 @@ class _Groups:
         return writer
 
     def close(self) -> None:
-        """End the file."""
         if self._held:
             self._put(pa.Table.from_batches(self._held))
         if self._opened is not None:

@@ -102,10 +102,9 @@ class Responses(ABC):
 
     @abstractmethod
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the randomized values of each of `tables`, flat.
+        """Count the randomized values, flat, of each of `tables`, the `reports` of a `Table`.
 
-        Each of `tables` is `Table.reports` of a table. Records are weighted by the released column
-        `weight`, if one is named.
+        Records are weighted by the released column `weight`, if one is named.
         """
 
     @abstractmethod

@@ -135,7 +135,6 @@ class CollectedResponses(Responses):
 
 
 def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:
-    """Return the place of the answers, for messages, and the answers."""
     opened, faults = open_source(source, form.delimiter, form.encoding), ValidationErrors()
     columns = (*TEXTS, "block", *NUMBERS)
     for name in columns:
@@ -174,7 +173,6 @@ def _numbers(where: str, name: str, values: pa.ChunkedArray, *, whole: bool) -> 
 def _refuse_other_table(
     where: str, design: CollectionDesign, attributes: str, rows: pd.DataFrame
 ) -> None:
-    """Raise `DataError` unless `rows` can be answers about the table of some `attributes`."""
     table = design.tables.get(tuple(attributes.split(SEPARATOR)))
     place = f"{where}: the answers about {attributes}"
     if table is None:

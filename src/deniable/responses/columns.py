@@ -17,11 +17,7 @@ from deniable.schema import MISSING, Column, Schema, number_text, type_named
 
 @dataclass(frozen=True, eq=False)
 class ResponseColumn:
-    """A randomized column of a protected file.
-
-    If the randomized values of a cluster are not categories, the `name` is the names of its
-    columns, joined by " x ".
-    """
+    """A randomized column of a protected file; its `name` may be of a cluster, joined by " x "."""
 
     name: str
     texts: tuple[str, ...]  # the randomized values by code, as a CSV file contains them
@@ -133,7 +129,6 @@ def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
 
 
 def _wider_points(column: Column, more: int) -> tuple[str, ...]:
-    """Return the points of a grid, with `more` points at either end, as texts."""
     assert column.bounds is not None
     low, step = Fraction(repr(column.bounds[0])), Fraction(repr(column.step))
     number = len(column.points)

@@ -136,7 +136,6 @@ class MaskedResponses(Responses):
             )
 
     def _noisy_counts(self, source: Any) -> Counts:
-        """Return the noisy counts of a `source`, shape (columns, classes, bins)."""
         shape = len(self.mechanism.domains.names), len(self.classes) or 1, self.mechanism.bins
         if isinstance(source, str | Path):
             path = Path(source).with_name(f"{HISTOGRAMS}.csv")
@@ -176,11 +175,7 @@ class MaskedResponses(Responses):
         return table["count"].to_numpy().reshape(shape)
 
     def estimates(self, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
-        """Return all estimates, with the proportion of each class in each bin of histograms.
-
-        The levels of `quantiles` are in (0, 1). The columns are
-        `deniable.idp.estimates.ESTIMATE_COLUMNS`.
-        """
+        """Return `deniable.idp.estimate_numbers` of all columns, with `quantiles` in (0, 1)."""
         for level in quantiles:
             if not 0 < level < 1:
                 raise DeniableError(f"the quantile of level {level}; levels are in (0, 1)")

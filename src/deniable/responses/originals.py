@@ -141,7 +141,6 @@ def _weighted_counts(sums: Floats) -> WeightedCounts:
 def _of_file(
     table: pd.DataFrame | None, column: str, name: str, stratum: str = ""
 ) -> pd.DataFrame | None:
-    """Return the estimates for the file of one table, in one stratum or of all records."""
     if table is None or column not in table or "target" not in table:
         return None
     own = table[(table[column] == name) & (table["target"] == "file")]
@@ -151,7 +150,6 @@ def _of_file(
 
 
 def _with_intervals(row: Mapping[str, Any], own: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Return the rows of a table's coverage, with the intervals of the release itself."""
     table = pd.DataFrame(dict(row)).assign(check="coverage")
     if own is not None and len(own) == len(table):
         low, high = (own[name].to_numpy(float) for name in ("ci_low", "ci_high"))
@@ -209,7 +207,6 @@ def _weighted(
 
 
 def _coded(original: Microdata, records: pd.DataFrame | None) -> Microdata | None:
-    """Return synthetic records as codes of the original categories."""
     if records is None or not set(original.domain.names) <= set(records.columns):
         return None
     columns = tuple(

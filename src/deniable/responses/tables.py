@@ -57,7 +57,6 @@ class Side:
 
 
 def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel | None:
-    """Return the channel from some columns to themselves, None if there is none."""
     factors = channel.simple_factors
     if tuple(factor.size for factor in factors) == cluster.shape and channel.square:
         return ProductChannel(tuple(factors[cluster.position(name)] for name in names))

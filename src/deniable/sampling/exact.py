@@ -1,8 +1,7 @@
-"""Exact draws: they have exactly the stated rational probabilities.
+"""Exact draws: they have exactly the stated rational probabilities, also small ones.
 
 A uniform number is drawn bit by bit until it differs from every threshold: the first bits for all
-records at once, more bits for the few records that need them. No probability is rounded, so a
-matrix states exactly the probabilities of draws, also of small entries.
+records at once, more bits for the few records that need them.
 """
 
 import math

@@ -109,7 +109,6 @@ def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
 
 
 def _high_word(words: Wide, lengths: Wide) -> Wide:
-    """Return words * lengths >> 64, by halves."""
     high, low = words >> HALF, words & LOW_HALF
     long_low = lengths & LOW_HALF
     first, second = high * long_low, (low * long_low) >> HALF

@@ -1,17 +1,11 @@
 """Outcomes of keyed draws: exactly with rational probabilities, most of them by a table.
 
 The outcome of a record belongs to the interval of thresholds (cumulative probabilities) that
-contains its uniform number. The first bits of a word are looked up.
-
-- Up to 256 outcomes, words have 16 bits. An entry of the table is the outcome of all numbers that
-  begin so, or marks that a threshold may be among them. These few records take further bits and are
-  compared with the thresholds as floats.
-- With more outcomes, words have 64 bits. An entry is the number of thresholds below all numbers
-  that begin so. The comparison with the thresholds as floats starts there.
-
-If a number is closer to a threshold than the error of floats, which is very rare, it is compared
-with the thresholds themselves, in whole numbers, with as many bits as necessary. No probability is
-rounded.
+contains its uniform number. The first bits of a word are looked up. Up to 256 outcomes, with words
+of 16 bits, an entry of the table is the outcome, or marks that a threshold may be near. With more,
+words have 64 bits, and an entry is the number of thresholds below, where a comparison starts. A
+number closer to a threshold than the error of floats is compared with the thresholds themselves, in
+whole numbers, with as many bits as necessary. No probability is rounded.
 """
 
 from collections.abc import Callable
@@ -178,7 +172,6 @@ class Outcomes:
         return starts.astype(np.min_scalar_type(self.size))  # small, to stay in the cache
 
     def _search(self, drawn: Codes, column: KeyedColumn, rows: Codes | None) -> None:
-        """Set all outcomes by a binary search, one row after the other."""
         words = column.words(WIDE)
         if rows is None:
             self._compare(drawn, column, words, 0, np.arange(len(column)))
@@ -216,5 +209,4 @@ class Outcomes:
 
 
 def _count_passed(thresholds: Floats, numbers: Floats) -> Positions:
-    """Return how many ascending `thresholds` are not above each of `numbers`, by all of them."""
     return np.asarray(np.count_nonzero(thresholds <= numbers[:, None], axis=1))

@@ -151,17 +151,13 @@ def _places(numbers: Floats, boundaries: Floats, column: Column) -> Codes:
 
 
 def _taken(table: Any, places: pa.Array | None) -> Any:
-    """Return the values of a `table` at these `places`, or all of them."""
     if places is None:
         return table
     return pc.take(pa.array(table), places).to_numpy(zero_copy_only=False)
 
 
 def weights_of(values: pa.Array, decimal: str) -> Floats:
-    """Return `values` of any type of numbers or of text as doubles, NaN if they are not numbers.
-
-    For `decimal` see `numbers_of`.
-    """
+    """Return `values`, numbers or text, as doubles or NaN; for `decimal` see `numbers_of`."""
     if is_text(values.type):
         return numbers_of(values.cast(pa.string()), decimal)
     floats = values.cast(pa.float64(), safe=False)

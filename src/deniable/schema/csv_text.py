@@ -73,8 +73,7 @@ class CsvText:
     ) -> "CsvText":
         """Open the file at `path`; a `delimiter` or `encoding` of None is detected.
 
-        A `DataError` is raised if it cannot be read, is not text in this encoding, or has no
-        header.
+        A `DataError` is raised if it cannot be read, is not text, or has no header.
         """
         if delimiter is not None and (
             len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
@@ -182,8 +181,6 @@ class CsvText:
 
 
 class _Handle:
-    """A handle for Arrow's threads, which release it when they have finished reading."""
-
     closed = False
 
     def __init__(self, text: "Utf8Stream") -> None:

@@ -51,11 +51,7 @@ HEAD = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted schema, as commented YAML `text`.
-
-    `found` describes the file and counts its kinds of columns; `warnings` are points for its owner
-    to check.
-    """
+    """A drafted schema, as YAML `text`; a line on what was `found`; `warnings` for the owner."""
 
     text: str
     found: str
@@ -64,8 +60,6 @@ class Draft:
 
 @dataclass
 class _Drafted:
-    """A column of a draft: its options in their order, as YAML, with remarks."""
-
     kind: str
     options: list[tuple[str, str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -149,7 +143,6 @@ def _seen(source: Source) -> dict[str, ColumnEvidence]:
 
 
 def _format(source: Source, delimiter: str | None, encoding: str | None) -> tuple[str, str]:
-    """Return the format of a file in words and as YAML."""
     file = source.format
     if file.delimiter is None:
         return file.kind.capitalize(), f"{{kind: {file.kind}}}"
@@ -161,7 +154,6 @@ def _format(source: Source, delimiter: str | None, encoding: str | None) -> tupl
 
 
 def _column(name: str, seen: ColumnEvidence) -> _Drafted:
-    """Return the likely kind of a column, with its options."""
     different = "all values are different"
     if seen.many:
         different = f"the first {MAX_COUNTED:,} values are different"

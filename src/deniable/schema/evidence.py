@@ -192,7 +192,6 @@ class ColumnEvidence:
             self.unfit = next((fault for fault in found if fault), "")
 
     def _see_decimals(self, texts: pa.Array, counted: np.ndarray) -> None:
-        """Find the decimal mark; if there are two, some texts are not numbers."""
         seen = texts.filter(pa.array(counted > 0))
         with_comma = seen.filter(pc.match_substring_regex(seen, COMMA))
         if len(with_comma):

@@ -14,10 +14,7 @@ MAX_KEPT = 1_000  # different ones; a column that is all faults must not fill th
 
 
 class ValidationErrors:
-    """Errors by file, column and value, each with its first record and number of records.
-
-    Messages call a record by its `unit`.
-    """
+    """Errors by file, column and value, with their records, each called a `unit`."""
 
     def __init__(self, unit: str = "record") -> None:
         self._unit = unit
@@ -29,10 +26,9 @@ class ValidationErrors:
         return bool(self._found)
 
     def add(self, where: str, record: int, what: str, times: int = 1) -> None:
-        """Add an error of `times` records of the file `where`.
+        """Add an error of `times` records of the file `where`; `what` is column, value and remedy.
 
-        `record` is the number of the first one, from 0, without rows of another length. `what`
-        names column, value and remedy.
+        `record` is the number of the first one, from 0, without rows of another length.
         """
         first, before = self._found.get((where, what), (record, 0))
         if before or len(self._found) < MAX_KEPT:

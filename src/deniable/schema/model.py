@@ -228,7 +228,6 @@ class Column(Strict):
         return self._grid(Fraction(0))
 
     def _grid(self, first: Fraction) -> Floats:
-        """Return points of the grid, moved upwards by `first` steps."""
         if self.bounds is None or self.step is None:
             raise DataError(f"column {self.name!r} is {self.kind} and has no grid")
         low, step = Fraction(repr(self.bounds[0])), Fraction(repr(self.step))
@@ -315,10 +314,7 @@ class Schema(Strict):
         return tuple(column.name for column in self.randomized if column.status == "drafted")
 
     def domain(self) -> Domain:
-        """Return the attributes to randomize.
-
-        A `DataError` is raised if there is none, or a numeric column has no step.
-        """
+        """Return the attributes to randomize; raise `DataError` for none, or for no step."""
         self.refuse_nothing_to_randomize()
         return Domain(tuple(column.attribute() for column in self.randomized))
 

@@ -46,7 +46,6 @@ class OutsideBounds:
         return replace(self, values=self.values + records - absent, **more)
 
     def __str__(self) -> str:
-        """Return number, proportion and bounds, as a sentence without its end."""
         return (
             f"column {shown(self.column)}: {self.below + self.above:,} of {self.values:,} values "
             f"({100 * self.proportion:.3g} %) lie outside the bounds {self.low:,.15g} to "

@@ -194,7 +194,6 @@ class RecordsFile:
 
 
 def _readers(source: Source, schema: Schema) -> list[Coder]:
-    """Return a reader for each randomized column, or raise all errors of the columns."""
     lines = []
     names = [column.name for column in schema.columns]
     if absent := [name for name in names if name not in source.types]:
@@ -217,7 +216,6 @@ def _readers(source: Source, schema: Schema) -> list[Coder]:
 def _refuse_bad_weights(
     column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors
 ) -> None:
-    """Report weights that are not numbers from 0 on."""
     kind, about = values.type, f"column {shown(column.name)}"
     if not (is_text(kind) or is_number(kind)):
         what = f"{about} holds {kind}, no weights; say kind: left_out"

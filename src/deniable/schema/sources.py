@@ -53,10 +53,9 @@ class Source(ABC):
     def pieces(
         self, coded: Names, plain: Names, faults: ValidationErrors, rows: int = PORTION
     ) -> Iterator[Piece]:
-        """Yield columns in a new pass over all records, about `rows` records at a time.
+        """Yield all records, about `rows` at a time, in a new pass; errors go to `faults`.
 
-        `coded` columns are dictionary-encoded if that costs nothing, `plain` ones are not. Invalid
-        records go to `faults`.
+        `coded` columns are dictionary-encoded if that costs nothing, `plain` ones are not.
         """
         wanted = [name for name in self.types if name in {*coded, *plain}]
         read: Counter[str] = Counter()
@@ -120,8 +119,6 @@ class _ParquetSource(Source):
 
 
 class _ArrowSource(Source):
-    """An Arrow IPC file or stream (Feather)."""
-
     format = FileFormat(kind="arrow")
 
     def __init__(self, path: Path) -> None:
@@ -172,10 +169,9 @@ class _TableSource(Source):
 
 
 def open_source(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
-    """Open records; for `source` see `RecordsFile.open`.
+    """Open records; for `source` see `RecordsFile.open`. A `DataError` is raised as there.
 
-    The `delimiter` and the `encoding` of a CSV file are detected by default. A `DataError` is
-    raised if it cannot be read, or the name of a column is not allowed.
+    The `delimiter` and the `encoding` of a CSV file are detected by default.
     """
     if not isinstance(source, (str, Path)):
         return _TableSource(_table(source))
@@ -282,7 +278,6 @@ def _unreadable(path: Path, what: str, error: Exception) -> DataError:
 
 
 def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
-    """Yield runs of row groups with at most `rows` records together, or one group alone."""
     run, held = list[int](), 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows

@@ -1,8 +1,6 @@
 """Read baskets: a text file with one basket per line, its items between delimiters.
 
-Each item of the schema is a column of two categories, absent and present. Blanks around an item,
-and empty items between delimiters, have no meaning. An item that a basket names twice counts once.
-A blank line is a basket without items.
+Blanks around an item, empty items and repeated ones do not count. A blank line is an empty basket.
 """
 
 from collections.abc import Iterator
@@ -72,7 +70,6 @@ class TransactionsSource(Source):
             first += len(lines)
 
     def _refuse(self, items: pa.Array, lines: Positions, faults: ValidationErrors) -> None:
-        """Add the unknown `items` of these `lines` to the `faults`, each at its first line."""
         coded = items.dictionary_encode()
         pairs = np.unique(np.stack([coded.indices.to_numpy(), lines]), axis=1)
         found, at, times = np.unique(pairs[0], return_index=True, return_counts=True)
@@ -85,10 +82,9 @@ class TransactionsSource(Source):
 
 
 def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFormat:
-    """Return the format of the file of baskets at `path`.
+    """Return the format of the file of baskets at `path`, or raise `DataError`.
 
-    By default the `encoding` is detected, and the `delimiter` is the first of ``,``, ``;``, a tab
-    and ``|`` in the file's beginning, or a blank. Raises `DataError` if the file cannot be read.
+    By default the `encoding` is detected; the `delimiter` is the first of , ; tab | or a blank.
     """
     try:
         with path.open("rb") as stream:
@@ -116,7 +112,6 @@ def open_transactions(
 
 
 def _lines_of(path: Path, form: FileFormat, most: int) -> Iterator[list[bytes]]:
-    """Yield the lines of a text file in UTF-8, at most `most` at a time."""
     rest = b""
     with Utf8Stream(path, str(form.encoding)) as text:
         while block := text.read():
