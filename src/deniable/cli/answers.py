@@ -41,7 +41,7 @@ def channel_of_plan(path: Path, column: str) -> NamedChannel:
     own = table[names == column]
     categories, reports = (tuple(own[name].unique()) for name in ("true", "reported"))
     entries = own["probability"].astype(float).to_numpy().reshape(len(categories), -1)
-    return NamedChannel(categories, DenseChannel(entries), reports)
+    return NamedChannel(categories, DenseChannel(np.asarray(entries)), reports)
 
 
 def privacy(named: NamedChannel) -> Answers:
