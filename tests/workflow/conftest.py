@@ -138,7 +138,8 @@ TINY: dict[str, Any] = {
     },
     "releases": [
         {"name": "explored", "data": "adult_numeric", "mode": "test"}
-        | {"plan": RESPONSE | {"p": 0.6, "columns": TRIED, "part": PART | {"take": 1}}},
+        | {"plan": RESPONSE | {"p": 0.6, "columns": TRIED, "part": PART | {"take": 1}}}
+        | {"item_sets": {"minimum_support": 0.2, "rules": [{"if": ["sex"], "then": ["income"]}]}},
         {"name": "tried", "data": "adult_numeric", "mode": "test"}
         | {
             "plan": RESPONSE

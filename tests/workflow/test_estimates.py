@@ -48,6 +48,10 @@ def tables_of(wildcards):
     return None
 
 
+def item_sets_of(wildcards):
+    return dict(minimum_support=0.2, rules=[{{"if": ["sex"], "then": ["owner"]}}])
+
+
 def records_of(wildcards):
     return f"results/data/{{wildcards.release}}.parquet"
 
@@ -57,6 +61,7 @@ rule all:
         expand("results/checks/{{release}}.csv", release=["columns", "strata", "masked"]),
         "results/checks/private/own.csv",
         expand("results/estimates/{{release}}/numbers.csv", release=["columns", "masked"]),
+        expand("results/estimates/{{release}}/item_sets.csv", release=["columns", "masked"]),
 
 
 include: {rules!r}
@@ -157,6 +162,19 @@ def test_tables_are_those_of_the_public_folder(chain: Path, release: str) -> Non
 
 
 @pytest.mark.workflow
+def test_item_sets_and_rules_of_the_settings(chain: Path) -> None:
+    released = deniable.Released(chain / "results" / "releases" / "columns" / "public")
+    sets, rules = (read(chain, "columns", f"item_{each}.csv") for each in ("sets", "rules"))
+    expected = released.item_sets(0.2)
+    assert list(sets["item_set"].dropna()) == list(expected["item_set"])
+    assert len(sets) == len(expected) + 1  # job is not an item
+    assert rules["rule"].tolist() == released.rules([(["sex"], ["owner"])])["rule"].tolist()
+    masked = read(chain, "masked", "item_sets.csv")
+    assert len(masked) == 1
+    assert masked["note"].notna().all()
+
+
+@pytest.mark.workflow
 def test_what_masked_numbers_cannot_answer_has_its_reason(chain: Path) -> None:
     for file in FILES:
         table = read(chain, "masked", file)
@@ -192,6 +210,7 @@ def test_a_job_takes_little_time(chain: Path) -> None:
         "consistency",
         "two_step",
         "independence",
+        "item_sets",
         "synthesize",
         "check",
     }

@@ -78,5 +78,9 @@ def tables_of(wildcards):
     return plan.releases[wildcards.release].tables
 
 
+def item_sets_of(wildcards):
+    return plan.settings("releases", wildcards.release)["item_sets"]
+
+
 def records_of(wildcards):
     return plan.releases.records(wildcards.release)

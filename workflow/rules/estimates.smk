@@ -99,6 +99,30 @@ rule independence:
         "../scripts/independence.py"
 
 
+rule item_sets:
+    input:
+        released_by,
+    output:
+        sets=f"{ESTIMATES}/item_sets.csv",
+        rules=f"{ESTIMATES}/item_rules.csv",
+    log:
+        "results/logs/item_sets/{release}.log",
+    benchmark:
+        "results/benchmarks/item_sets/{release}.tsv"
+    group:
+        "release-{release}"
+    resources:
+        **needs(MINUTES),
+    params:
+        public=f"{FOLDER}/public",
+        item_sets=item_sets_of,
+        code=lambda wildcards: plan.code("item_sets.py"),
+    message:
+        "Release {wildcards.release}: searching for frequent item sets"
+    script:
+        "../scripts/item_sets.py"
+
+
 rule synthesize:
     input:
         released_by,

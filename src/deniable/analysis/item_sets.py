@@ -72,7 +72,8 @@ class ItemSetEstimates:
     def _transactions(self, names: Sequence[str]) -> Transactions:
         names, (channels, left_out) = list(dict.fromkeys(names)), self._items()
         if not names:
-            raise DeniableError(f"the release has no items: {listed(left_out)}")
+            why = "no item is named" if channels else "the release has no items"
+            raise DeniableError(why + (f": {listed(left_out)}" if left_out else ""))
         for name in names:
             if name not in channels:
                 reason = left_out.get(name, "there is no such column")

@@ -143,8 +143,8 @@ def read_plan(path: Path | str) -> Plan:
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:
-    """Write a `plan` to a file at a `path`, whole or not at all."""
-    write_json(Path(path), plan_to_json(plan))
+    """Write a `plan` to a file at a `path`; matrices that are kept back only for the owner."""
+    write_json(Path(path), plan_to_json(plan), closed=plan.published is not plan)
 
 
 def verify_plan(path: Path | str) -> pd.DataFrame:

@@ -49,6 +49,7 @@ from .risk import (
 from .settings import (
     NETWORK_FILES as NETWORK_FILES,
     DataSource as DataSource,
+    ItemSets as ItemSets,
     ReleaseSettings as ReleaseSettings,
 )
 from .writing import records_writer as records_writer

@@ -34,6 +34,24 @@ class OwnFile(Strict):
     schema_file: str | None = Field(default=None, alias="schema", min_length=1)
 
 
+class ItemRule(Strict):
+    """An association rule: baskets with the items ``if`` also have the items ``then``."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    given: Annotated[list[str], Field(alias="if", min_length=1)]
+    then: Annotated[list[str], Field(min_length=1)]
+
+
+class ItemSets(Strict):
+    """Item sets and `rules` to estimate, with the options of `deniable.Released.item_sets`."""
+
+    minimum_support: Annotated[float, Field(gt=0, le=1)] = 0.1
+    largest: Annotated[int, Field(ge=1, le=20)] = 3
+    error_rate: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    rules: list[ItemRule] = Field(default_factory=list)
+
+
 class ReleaseSettings(Strict):
     """A release of a data set of the manifest, or of a file of your own.
 
@@ -47,7 +65,7 @@ class ReleaseSettings(Strict):
     names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
     know, for the owner's table of risks. `outside_bounds` is the largest proportion of a column's
     values that may lie outside its public bounds. `tables` are the columns of each table that is
-    made consistent; by default all pairs. The `plan` has the settings of a plan, by its ``kind``,
+    made consistent; by default all pairs. `item_sets` are searched if given. The `plan` has the settings of a plan, by its ``kind``,
     or is the path of a plan file.
     """
 
@@ -61,6 +79,7 @@ class ReleaseSettings(Strict):
     quasi_identifiers: list[str] = Field(default_factory=list)
     outside_bounds: Annotated[float, Field(ge=0, le=1)] = 0.01
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
+    item_sets: ItemSets | None = None
     plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
 
     @model_validator(mode="after")

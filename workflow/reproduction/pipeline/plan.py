@@ -27,6 +27,7 @@ ESTIMATES = (  # files of the estimates of each release
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
     *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
 )
+ITEM_ESTIMATES = ("item_sets.csv", "item_rules.csv")  # of releases with `item_sets`
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,9 @@ class RunPlan:
 
     def estimates(self) -> list[str]:
         """Return the files of the estimates of all releases."""
-        names = [release.name for release in self.config.releases]
-        return [f"results/estimates/{name}/{file}" for name in names for file in ESTIMATES]
+        items = {release.name: release.item_sets is not None for release in self.config.releases}
+        files = {name: ESTIMATES + (ITEM_ESTIMATES if own else ()) for name, own in items.items()}
+        return [f"results/estimates/{name}/{file}" for name in files for file in files[name]]
 
     def comparisons(self) -> list[str]:
         """Return the files that compare test releases of data sets with the original records."""
