@@ -235,9 +235,12 @@ def _by_bound(
     the plan's: the matrices are not invariant for those proportions.
     """
     if counted.weight != table.weight:
+        remedy = "leave the weight out"
+        if table.weight is not None:
+            remedy = f"give --weight {table.weight}, in Python weight={table.weight!r}"
         raise DeniableError(
-            f"the matrices, which are kept back, are invariant for the weights {table.weight!r}, "
-            f"not {counted.weight!r}; estimate by the weights {table.weight!r}"
+            "the matrices are kept back, and proportions are unbiased by the weights of the plan "
+            f"alone; {remedy}"
         )
     own = counted.tally if counted.weighted is None else counted.weighted
     how = options.target, options.confidence

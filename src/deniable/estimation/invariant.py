@@ -58,8 +58,16 @@ def bounded_proportions(
     population ([pram], (2.6)) and c = 1 for the file. The limits are the pi from which the values
     differ by at most z such standard errors (Wilson), so they cover at least nearly at their level.
     Errors are bounds too: n p (1 - p) / (n - 1) is at least unbiased for pi (1 - pi) given the
-    file. By weights the variance is at most q (1 - q) sum w_i^2 / (sum w_i)^2 for the file, with q
-    the proportion by squared weights, and there are no errors for the population.
+    file.
+
+    By weights, let S = sum w_i^2, W = sum w_i, and q be the proportion by squared weights. For the
+    file the variance is at most q (1 - q) S / W^2. Given the file, the estimate is unbiased for the
+    proportion p in it, so for the population Var(p) is added. p is a ratio of sums of independent
+    records, so Var(p) is sum w_i^2 (x_i - p)^2 / W^2, with x_i 1 in the category and else 0. This
+    sum is s (1 - 2 p) + p^2 S, with s the sum of w_i^2 x_i. The unknown s is at most S, and at most
+    p W M, with M the largest weight. So for m = p, or 1 - p by all other records if p > 1/2, the
+    sum is at most m^2 S + (1 - 2 m) min(S, m W M). Either variance is at most c p (1 - p) M / W,
+    with c 1 or 2, so limits reach at least as far as those by Wilson at no or all records.
 
     Parameters
     ----------
@@ -74,9 +82,13 @@ def bounded_proportions(
     if isinstance(counts, WeightedCounts):
         sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
         values, q = functionals @ sums / sums.sum(), functionals @ squares / squares.sum()
-        errors = np.sqrt(np.maximum(q * (1 - q), 0.0) * squares.sum()) / sums.sum()
-        errors = errors if target == "file" else np.full(len(values), np.nan)
-        return values, errors, values - z * errors, values + z * errors
+        S, W, m = squares.sum(), sums.sum(), np.minimum(values, 1 - values)
+        bound, c = np.maximum(q * (1 - q), 0.0) * S, 1
+        if target == "population":
+            bound, c = bound + m**2 * S + (1 - 2 * m) * np.minimum(S, m * W * counts.largest), 2
+        errors, least = np.sqrt(bound) / W, 1 / (1 + W / (z**2 * c * counts.largest))
+        low, high = values - z * errors, values + z * errors
+        return values, errors, np.minimum(low, 1 - least), np.maximum(high, least)
     n = int(counts.sum())
     if n < 2 and target == "population":
         raise ChannelError("one record says nothing of how records of the population differ")
