@@ -235,9 +235,8 @@ def _by_bound(
     the plan's: the matrices are not invariant for those proportions.
     """
     if counted.weight != table.weight:
-        remedy = "leave the weight out"
-        if table.weight is not None:
-            remedy = f"give --weight {table.weight}, in Python weight={table.weight!r}"
+        w = table.weight
+        remedy = f"give --weight {w}, in Python weight={w!r}" if w else "leave the weight out"
         raise DeniableError(
             "the matrices are kept back, and proportions are unbiased by the weights of the plan "
             f"alone; {remedy}"

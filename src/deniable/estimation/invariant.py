@@ -58,16 +58,14 @@ def bounded_proportions(
     population ([pram], (2.6)) and c = 1 for the file. The limits are the pi from which the values
     differ by at most z such standard errors (Wilson), so they cover at least nearly at their level.
     Errors are bounds too: n p (1 - p) / (n - 1) is at least unbiased for pi (1 - pi) given the
-    file.
-
-    By weights, let S = sum w_i^2, W = sum w_i, and q be the proportion by squared weights. For the
-    file the variance is at most q (1 - q) S / W^2. Given the file, the estimate is unbiased for the
-    proportion p in it, so for the population Var(p) is added. p is a ratio of sums of independent
+    file. By weights, the variance for the file is at most q (1 - q) S / W^2, with S = sum w_i^2,
+    W = sum w_i, and q the proportion by squared weights. The estimate is unbiased for the file's
+    proportion p, so for the population Var(p) is added. p is a ratio of sums of independent
     records, so Var(p) is sum w_i^2 (x_i - p)^2 / W^2, with x_i 1 in the category and else 0. This
-    sum is s (1 - 2 p) + p^2 S, with s the sum of w_i^2 x_i. The unknown s is at most S, and at most
-    p W M, with M the largest weight. So for m = p, or 1 - p by all other records if p > 1/2, the
-    sum is at most m^2 S + (1 - 2 m) min(S, m W M). Either variance is at most c p (1 - p) M / W,
-    with c 1 or 2, so limits reach at least as far as those by Wilson at no or all records.
+    sum is s (1 - 2 p) + p^2 S, with s = sum w_i^2 x_i. The unknown s is at most S, and at most
+    p W M, with M the largest weight. So for m = min(p, 1 - p), by symmetry, the sum is at most
+    m^2 S + (1 - 2 m) min(S, m W M). Either variance is at most c p (1 - p) M / W, with c 1 or 2,
+    so limits reach at least as far as Wilson's of no record, and of all records.
 
     Parameters
     ----------

@@ -226,6 +226,9 @@ class Plan(ABC):
         """Return the bytes that so many `records` need at once; 0 if they are read in batches."""
         return 0
 
+    def refuse_too_few(self, records: int) -> None:  # noqa: B027 - most plans take any number
+        """Raise `DeniableError` if the mechanism needs more than so many `records`."""
+
     @property
     def published(self) -> "Plan":
         """The plan that is published: this one, or one without matrices that are kept back."""
