@@ -23,7 +23,7 @@ from deniable.estimation import (
 from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
-REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram]"
+REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram], or its weighted form"
 """The method of estimates if matrices are kept back."""
 ColumnValues = dict[str, Any]
 """The columns of a table of estimates, by name."""
@@ -236,11 +236,8 @@ def _by_bound(
     """
     if counted.weight != table.weight:
         w = table.weight
-        remedy = f"give --weight {w}, in Python weight={w!r}" if w else "leave the weight out"
-        raise DeniableError(
-            "the matrices are kept back, and proportions are unbiased by the weights of the plan "
-            f"alone; {remedy}"
-        )
+        remedy = f"give --weight {w}, in Python weight={w!r}" if w else "it has none; give none"
+        raise DeniableError(f"matrices are kept back: estimate by the plan's weights; {remedy}")
     own = counted.tally if counted.weighted is None else counted.weighted
     how = options.target, options.confidence
     values, errors, low, high = bounded_proportions(own, functionals, *how)

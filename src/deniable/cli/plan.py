@@ -233,9 +233,8 @@ def _text(plan: Plan) -> list[str]:
         lines += aligned(("column", "exact epsilon", "parity", "mechanism"), rows)
         lines += ["", *(f"  {columns}: {why}" for columns, _, why in blocks), ""]
     if getattr(plan, "invariant", False) and plan.published is plan:
-        singular = [name for name, channel in plan.channels().items() if channel.singular]
-        say = "singular, so only its own proportions are estimated, not tables with other columns; "
-        lines += [f"{name}: {say}choose another loss or epsilon for these" for name in singular]
+        say = "singular: no table with other columns has estimates; choose another loss or epsilon"
+        lines += [f"{name}: {say}" for name, each in plan.channels().items() if each.singular]
     required = plan.requirement
     exception = ", except for the disclosures that are not covered" if plan.not_covered else ""
     left = [each.name for each in plan.schema.columns if not each.randomized]
