@@ -273,8 +273,9 @@ def test_large_clusters_are_refused_before_the_ledger_counts(method: str, tmp_pa
     whole = mixed(changes, accept=ACCEPT[method])
     half = mixed(changes, {"part": {"take": 1, "seed": "x"}}, accept=ACCEPT[method])
     for plan, n in ((whole, 200), (half, 400), (whole.numbers, 200)):
-        for make in (protect, partial(protect_test, seed=1)):
-            own = {"ledger": ledger} if make is protect else {}
+        makers: list[Any] = [protect, partial(protect_test, seed=1)]
+        for make in makers:
+            own: Any = {"ledger": ledger} if make is protect else {}
             with pytest.raises(DeniableError, match=r"k is 101, and 200 records .* at most 100"):
                 make(survey(n), plan, tmp_path / "release", **own)
     assert not Ledger(ledger).entries("all")

@@ -23,7 +23,7 @@ from deniable.estimation import (
 from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
-REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram], or its weighted form"
+REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
 """The method of estimates if matrices are kept back."""
 ColumnValues = dict[str, Any]
 """The columns of a table of estimates, by name."""
