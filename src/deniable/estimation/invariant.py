@@ -81,9 +81,9 @@ def bounded_proportions(
         sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
         values, q = functionals @ sums / sums.sum(), functionals @ squares / squares.sum()
         S, W, m = squares.sum(), sums.sum(), np.minimum(values, 1 - values)
-        bound, c = np.maximum(q * (1 - q), 0.0) * S, 1
+        bound, c = np.maximum(q * (1 - q), 0.0) * S, 1.0
         if target == "population":
-            bound, c = bound + m**2 * S + (1 - 2 * m) * np.minimum(S, m * W * counts.largest), 2
+            bound, c = bound + m**2 * S + (1 - 2 * m) * np.minimum(S, m * W * counts.largest), 2.0
         errors, least = np.sqrt(bound) / W, 1 / (1 + W / (z**2 * c * counts.largest))
         low, high = values - z * errors, values + z * errors
         return values, errors, np.minimum(low, 1 - least), np.maximum(high, least)

@@ -107,8 +107,8 @@ class ProtectedRecords(Responses):
         if weight is None:
             return [Counted(tally) for tally in tallies]
         return [
-            Counted(tally, WeightedCounts(*sums, np.array([tally.sum()]), largest), weight=weight)
-            for tally, sums in zip(tallies, (np.split(each[1:], 2) for each in found), strict=True)
+            Counted(t, WeightedCounts(s[1:2], s[2:], t.sum(keepdims=True), largest), weight=weight)
+            for t, s in zip(tallies, found, strict=True)
         ]
 
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
