@@ -283,3 +283,23 @@ def test_every_kind_of_randomized_records_has_adjusted_weights(
     weights = pd.read_csv("w.csv")["weight"]
     assert len(weights) == 200
     assert weights.sum() == pytest.approx(1)
+
+
+def test_a_singular_invariant_matrix_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A matrix that keeps the frequencies may be singular; others are refused."""
+    column = "{name: job, kind: categorical, categories: [a, b, c]}"
+    about = "format: deniable-schema\npopulation: all\nfile: {kind: csv, delimiter: ','}\n"
+    (tmp_path / "s.yaml").write_text(f"{about}columns:\n  - {column}\n")
+    (tmp_path / "s.csv").write_text("job\n" + "a\n" * 50 + "b\n" * 30 + "c\n" * 20)
+    given = ["plan", f"{tmp_path}/s.yaml", "--data", f"{tmp_path}/s.csv", "--settings"]
+    given += [f"{tmp_path}/p.yaml", "--accept", "chosen_by_data", "--out", f"{tmp_path}/p.json"]
+    for more, code in (("", 0), (", invariant: false", 2)):
+        matrix = f"{{kind: designed, epsilon: 0.1, loss: changed{more}}}"
+        (tmp_path / "p.yaml").write_text(f"{{kind: columns, matrix: {matrix}}}")
+        (tmp_path / "p.json").unlink(missing_ok=True)
+        assert main(given) == code
+        shown = capsys.readouterr()
+        assert "job: singular: no table" in shown.out or "job: the matrix is singular" in shown.err
+    assert not (tmp_path / "p.json").exists()

@@ -1,5 +1,6 @@
 """Invariant matrices that the data owner keeps back: nothing published gives them."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from deniable.analysis import Released, compare_test_release
 from deniable.channels import channel_to_json, conditional_covariance
 from deniable.cli import main
 from deniable.errors import DataError, DeniableError
-from deniable.estimation import bounded_proportions
+from deniable.estimation import WeightedCounts, bounded_proportions
 from deniable.files import read_json
 from deniable.plans import (
     PlanInputs,
@@ -131,7 +132,7 @@ def survey(records: int, generator: np.random.Generator) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("target", "weight"), [("file", None), ("population", None), ("file", "w")]
+    ("target", "weight"), [("file", None), ("population", None), ("file", "w"), ("population", "w")]
 )
 def test_intervals_by_the_bound_cover(target: Any, weight: str | None) -> None:
     """60 protections with three intervals at 95 %, by fixed seeds.
@@ -149,11 +150,30 @@ def test_intervals_by_the_bound_cover(target: Any, weight: str | None) -> None:
         table = Released(protected, plan.published).margins("town", target=target, weight=weight)
         w = own["w"] if weight else pd.Series(1.0, own.index)
         truth = w.groupby(own["town"]).sum().to_numpy() / w.sum()
-        truth = truth if target == "file" else np.array([0.6, 0.37, 0.03])
+        if target == "population":  # with the mean weights of the towns
+            mean = np.array([1.1, 2.1, 3.1]) ** (weight is not None)
+            truth = np.array([0.6, 0.37, 0.03]) * mean / (np.array([0.6, 0.37, 0.03]) @ mean)
+            assert (table["standard_error"] < 0.05).all()
         np.testing.assert_array_equal(table["estimate"], table["reported"])
         covered.append(((table["ci_low"] <= truth) & (truth <= table["ci_high"])).to_numpy())
         assert "bound (2.6)" in table["consistent_by"][0]
     assert (np.sum(covered, axis=0) >= 50).all()
+
+
+def test_weighted_bounds_hold_for_all_files_and_with_equal_weights() -> None:
+    """The stated sampling variance is at least the linearized one, for each original category."""
+    generator, eye = np.random.default_rng(5), np.eye(3)
+    for _ in range(200):
+        x, w = generator.integers(0, 3, 12), generator.gamma(0.5, 2.0, 12)
+        counts = replace(WeightedCounts.of_records(x, w, 3), largest=w.max())
+        values, beyond, low, high = bounded_proportions(counts, eye, "population", 0.95)
+        _, within, *_ = bounded_proportions(counts, eye, "file", 0.95)
+        sampling = w**2 @ (eye[x] - values) ** 2 / w.sum() ** 2
+        assert (beyond**2 - within**2 >= sampling - 1e-12).all()
+        assert ((low <= values) & (values <= high) & (low < high)).all()  # of no records, too
+    equal = replace(WeightedCounts.of_records(x, np.full(12, 2.0), 3), largest=2.0)
+    values, errors, *_ = bounded_proportions(equal, eye, "population", 0.95)
+    np.testing.assert_allclose(errors**2, 2 * values * (1 - values) / 12, rtol=1e-12)
 
 
 def test_estimates_that_need_the_matrices_are_refused() -> None:
@@ -185,7 +205,7 @@ def test_estimates_that_need_the_matrices_are_refused() -> None:
     assert table["stratum"].tolist() == [""] * 3 + ["F"] * 3 + ["M"] * 3
     weighted = plan_of(frame, MATRICES[0] | {"weight": "w"})
     own = Released(randomize(frame, weighted), weighted.published)
-    with pytest.raises(DeniableError, match="estimate by the weights 'w'"):
+    with pytest.raises(DeniableError, match="give --weight w, in Python weight='w'"):
         own.margins("town")
     with pytest.raises(DeniableError, match="keeps back"):
         randomize(frame[["sex", "town"]], plan.published)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from scipy import stats
 from tests.idp.numeric_files import METHODS, WITH_EPSILON
 from tests.plans.masked_plans import ACCEPT
+from tests.release.small_releases import ledger_in
 
 import deniable
 from deniable.errors import DataError, DeniableError
@@ -27,7 +29,7 @@ from deniable.plans import (
     verify_plan,
     write_plan,
 )
-from deniable.release import protect_test
+from deniable.release import Ledger, protect, protect_test
 from deniable.sampling import KeyedDraws
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
@@ -262,6 +264,22 @@ def test_intervals_cover_in_many_protections() -> None:
             covered[name] += row["ci_low"] <= true[name] <= row["ci_high"]
     least = stats.binom.ppf(FALSE_ALARMS / 2, 60, 0.93)
     assert min(covered.values()) >= least, covered
+
+
+@pytest.mark.parametrize("method", ["dp_um", "idp_ls", "idp_cbls"])
+def test_large_clusters_are_refused_before_the_ledger_counts(method: str, tmp_path: Path) -> None:
+    ledger = ledger_in(tmp_path / "ledger")
+    changes: dict[str, Any] = {"method": method, "k": 101}
+    whole = mixed(changes, accept=ACCEPT[method])
+    half = mixed(changes, {"part": {"take": 1, "seed": "x"}}, accept=ACCEPT[method])
+    for plan, n in ((whole, 200), (half, 400), (whole.numbers, 200)):
+        makers: list[Any] = [protect, partial(protect_test, seed=1)]
+        for make in makers:
+            own: Any = {"ledger": ledger} if make is protect else {}
+            with pytest.raises(DeniableError, match=r"k is 101, and 200 records .* at most 100"):
+                make(survey(n), plan, tmp_path / "release", **own)
+    assert not Ledger(ledger).entries("all")
+    assert not (tmp_path / "release").exists()
 
 
 def test_records_that_memory_cannot_hold_are_refused_before_they_are_read(

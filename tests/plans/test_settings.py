@@ -351,6 +351,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"kind": "columns", "epsilon": -1.0}, "epsilon: -1.0; allowed: above 0"),
     ({"kind": "columns", "beta": 1.0}, "beta: 1.0; allowed: above 1"),
     ({"kind": "columns", "breach": [0.5, 0.1]}, "RHO_1 < RHO_2"),
+    ({"kind": "columns", "beta": 5.0, "split": "each"}, r"matrix: \{kind: epsilon, beta: 5"),
+    ({"kind": "columns", "breach": [0.1, 0.5], "split": "each"}, r"breach: \[0\.1, 0\.5\]\}"),
     ({"kind": "strata", "strata": ["sex"], "breach": [0.5]}, "breach"),
     ({"kind": "columns", "epsilon": 1.0, "mechanism": "magic"}, "unknown mechanism 'magic'"),
     (

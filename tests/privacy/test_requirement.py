@@ -93,7 +93,7 @@ def test_equality_is_decided_in_fractions() -> None:
     plan = plan_from_protocol(Protocol(domain, (("sex",),), (warner,)))
     met = replace(plan, requirement=Requirement(beta=3.0))
     assert met.audit().iloc[-1]["holds"]
-    with pytest.raises(DeniableError, match=r"parity is too large for beta 2\.99"):
+    with pytest.raises(DeniableError, match=r"parity is too large for beta 2\.99 of the record"):
         replace(plan, requirement=Requirement(beta=2.99))
 
 

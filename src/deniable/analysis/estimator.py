@@ -23,7 +23,7 @@ from deniable.estimation import (
 from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
-REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram]"
+REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
 """The method of estimates if matrices are kept back."""
 ColumnValues = dict[str, Any]
 """The columns of a table of estimates, by name."""
@@ -235,10 +235,9 @@ def _by_bound(
     the plan's: the matrices are not invariant for those proportions.
     """
     if counted.weight != table.weight:
-        raise DeniableError(
-            f"the matrices, which are kept back, are invariant for the weights {table.weight!r}, "
-            f"not {counted.weight!r}; estimate by the weights {table.weight!r}"
-        )
+        w = table.weight
+        remedy = f"give --weight {w}, in Python weight={w!r}" if w else "it has none; give none"
+        raise DeniableError(f"matrices are kept back: estimate by the plan's weights; {remedy}")
     own = counted.tally if counted.weighted is None else counted.weighted
     how = options.target, options.confidence
     values, errors, low, high = bounded_proportions(own, functionals, *how)

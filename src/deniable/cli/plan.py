@@ -232,6 +232,9 @@ def _text(plan: Plan) -> list[str]:
         rows = [(name, e, float(np.exp(e)), why.partition(": ")[0]) for name, e, why in blocks]
         lines += aligned(("column", "exact epsilon", "parity", "mechanism"), rows)
         lines += ["", *(f"  {columns}: {why}" for columns, _, why in blocks), ""]
+    if getattr(plan, "invariant", False) and plan.published is plan:
+        say = "singular: no table with other columns has estimates; choose another loss or epsilon"
+        lines += [f"{name}: {say}" for name, each in plan.channels().items() if each.singular]
     required = plan.requirement
     exception = ", except for the disclosures that are not covered" if plan.not_covered else ""
     left = [each.name for each in plan.schema.columns if not each.randomized]

@@ -58,8 +58,14 @@ def bounded_proportions(
     population ([pram], (2.6)) and c = 1 for the file. The limits are the pi from which the values
     differ by at most z such standard errors (Wilson), so they cover at least nearly at their level.
     Errors are bounds too: n p (1 - p) / (n - 1) is at least unbiased for pi (1 - pi) given the
-    file. By weights the variance is at most q (1 - q) sum w_i^2 / (sum w_i)^2 for the file, with q
-    the proportion by squared weights, and there are no errors for the population.
+    file. By weights, the variance for the file is at most q (1 - q) S / W^2, with S = sum w_i^2,
+    W = sum w_i, and q the proportion by squared weights. The estimate is unbiased for the file's
+    proportion p, so for the population Var(p) is added. p is a ratio of sums of independent
+    records, so Var(p) is sum w_i^2 (x_i - p)^2 / W^2, with x_i 1 in the category and else 0. This
+    sum is s (1 - 2 p) + p^2 S, with s = sum w_i^2 x_i. The unknown s is at most S, and at most
+    p W M, with M the largest weight. So for m = min(p, 1 - p), by symmetry, the sum is at most
+    m^2 S + (1 - 2 m) min(S, m W M). Either variance is at most c p (1 - p) M / W, with c 1 or 2,
+    so limits reach at least as far as Wilson's of no record, and of all records.
 
     Parameters
     ----------
@@ -74,9 +80,13 @@ def bounded_proportions(
     if isinstance(counts, WeightedCounts):
         sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
         values, q = functionals @ sums / sums.sum(), functionals @ squares / squares.sum()
-        errors = np.sqrt(np.maximum(q * (1 - q), 0.0) * squares.sum()) / sums.sum()
-        errors = errors if target == "file" else np.full(len(values), np.nan)
-        return values, errors, values - z * errors, values + z * errors
+        S, W, m = squares.sum(), sums.sum(), np.minimum(values, 1 - values)
+        bound, c = np.maximum(q * (1 - q), 0.0) * S, 1.0
+        if target == "population":
+            bound, c = bound + m**2 * S + (1 - 2 * m) * np.minimum(S, m * W * counts.largest), 2.0
+        errors, least = np.sqrt(bound) / W, 1 / (1 + W / (z**2 * c * counts.largest))
+        low, high = values - z * errors, values + z * errors
+        return values, errors, np.minimum(low, 1 - least), np.maximum(high, least)
     n = int(counts.sum())
     if n < 2 and target == "population":
         raise ChannelError("one record says nothing of how records of the population differ")

@@ -47,7 +47,7 @@ class WeightedCounts:
 
     `weights` and `squares` are sums of the weights and of their squares, shape (..., strata,
     reports); `records` are numbers of records, shape (..., strata). Leading axes are separate
-    samples.
+    samples. `largest` is an upper bound on all weights.
 
     Examples
     --------
@@ -59,6 +59,7 @@ class WeightedCounts:
     weights: Floats
     squares: Floats
     records: npt.NDArray[np.int64]
+    largest: float = np.inf
 
     def __post_init__(self) -> None:
         if self.weights.shape != self.squares.shape or self.weights.ndim < 2:

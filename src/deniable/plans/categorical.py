@@ -99,7 +99,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             own = [channel.exact_parity for channel in protocol.channels]
             for parity in own if required.of == "column" else [product_of_ratios(own)]:
                 if not required.allows(parity):
-                    raise DeniableError(f"the plan's parity is too large for {required.label}")
+                    raise DeniableError(
+                        f"parity is too large for {required.label} of the {required.of}"
+                    )
 
     @property
     @abstractmethod

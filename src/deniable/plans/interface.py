@@ -197,10 +197,8 @@ class Plan(ABC):
     @property
     def not_covered(self) -> tuple[str, ...]:
         """Disclosures that no epsilon counts, as sentences."""
-        drafted = ", ".join(self.schema.drafted)
-        return tuple(
-            f"{why} ({drafted})" if name == "drafted" else why for name, why in self.risks.items()
-        )
+        own = {"drafted": f" ({', '.join(self.schema.drafted)})"}
+        return tuple(why + own.get(name, "") for name, why in self.risks.items())
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -225,6 +223,9 @@ class Plan(ABC):
     def memory(self, records: int) -> int:
         """Return the bytes that so many `records` need at once; 0 if they are read in batches."""
         return 0
+
+    def refuse_too_few(self, records: int) -> None:  # noqa: B027 - most plans take any number
+        """Raise `DeniableError` if the mechanism needs more than so many `records`."""
 
     @property
     def published(self) -> "Plan":
@@ -369,9 +370,8 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
 
     Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
     order of the records, so the respondent of each row is known. `deniable.protect` makes a
-    release. A `BoundsWarning` counts the values of a column that lie outside its bounds.
-    Raises `DataError` if the records contradict the schema, and `DeniableError` if `plan` is not a
-    plan or `source`, such as a seed, is not a source of random numbers.
+    release. A `BoundsWarning` counts values of a column outside its bounds. Raises `DataError` if
+    records contradict the schema, and `DeniableError` for a wrong `plan` or `source`, as a seed.
 
     Parameters
     ----------

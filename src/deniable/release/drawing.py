@@ -77,11 +77,12 @@ class Release:
                 f"first one for {failing['of'].iloc[0]!r}; the release is not made"
             )
 
-    def refuse_values_outside(self, limit: float) -> None:
+    def refuse_records(self, limit: float) -> None:
         """Warn of values outside the bounds, which the first pass over the records counted.
 
-        Raises `DeniableError` with each column that has a larger proportion of them than `limit`.
+        Raises `DeniableError` with each column with more of them than `limit`, or for few records.
         """
+        self.plan.refuse_too_few(len(self.records))
         counts = self.records.file.outside.values()
         refused = [each for each in counts if each.proportion > limit]
         if not refused:

@@ -148,7 +148,7 @@ def protect(
     state = state_of(Path(source)) if isinstance(source, str | Path) else None
     digests = release.records.read(counting.key)
     if not published.exists():  # before anything is stored
-        release.refuse_values_outside(outside_bounds)
+        release.refuse_records(outside_bounds)
     assert digests is not None
     drawn = None
     if published.exists():
@@ -211,7 +211,7 @@ def protect_test(
             )
     release.refuse_failing_claims()
     release.records.read()
-    release.refuse_values_outside(outside_bounds)
+    release.refuse_records(outside_bounds)
     key = key_from_seed(seed, "test", release.name)
     with (
         folder_written_whole(release.folder / to) as public,

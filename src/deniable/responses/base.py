@@ -68,7 +68,8 @@ class Counted:
 
         records = np.array([self.tally[at].sum()])
         sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
-        return Counted(self.tally[at], WeightedCounts(*sums, records), weight=self.weight)
+        within = WeightedCounts(*sums, records, self.weighted.largest)
+        return Counted(self.tally[at], within, weight=self.weight)
 
 
 class Responses(ABC):

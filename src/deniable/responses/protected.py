@@ -94,9 +94,11 @@ class ProtectedRecords(Responses):
         from deniable.estimation import WeightedCounts  # noqa: PLC0415 - loads SciPy
 
         found = [np.zeros((1 if weight is None else 3, table.size)) for table in tables]
+        largest = 0.0
         for batch in self.batches({name for table in tables for name in table.names}, weight):
             own = batch.weights
             powers = [None] if own is None else [None, own, own**2]
+            largest = max(largest, 0.0 if own is None else float(own.max(initial=0.0)))
             for sums, table in zip(found, tables, strict=True):
                 cells = batch.joint(table)
                 for row, power in enumerate(powers):
@@ -105,10 +107,8 @@ class ProtectedRecords(Responses):
         if weight is None:
             return [Counted(tally) for tally in tallies]
         return [
-            Counted(
-                tally, WeightedCounts(sums[1:2], sums[2:], np.array([tally.sum()])), weight=weight
-            )
-            for tally, sums in zip(tallies, found, strict=True)
+            Counted(t, WeightedCounts(s[1:2], s[2:], t.sum(keepdims=True), largest), weight=weight)
+            for t, s in zip(tallies, found, strict=True)
         ]
 
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:

@@ -145,6 +145,9 @@ class MixedPlan(Plan):
     def memory(self, records: int) -> int:
         return self.numbers.memory(records) + 6 * len(self.categories.schema.randomized) * records
 
+    def refuse_too_few(self, records: int) -> None:
+        self.numbers.refuse_too_few(records)
+
     def channels(self) -> Mapping[str, Channel]:
         return self.categories.channels()
 

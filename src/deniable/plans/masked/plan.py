@@ -223,6 +223,14 @@ class MaskedPlan(Plan):
     def memory(self, records: int) -> int:
         return BYTES_PER_NUMBER * len(self.names) * records
 
+    def refuse_too_few(self, records: int) -> None:
+        answering = len(self.part.positions(records)) if self.part else records
+        if self.k is not None and 2 * self.k > answering:
+            raise DeniableError(
+                f"k is {self.k:,}, and {answering:,} records do not form two such clusters; make a "
+                f"plan with k at most {answering // 2:,}, half the records, or a method without k"
+            )
+
     @property
     def risks(self) -> dict[str, str]:
         holds = {

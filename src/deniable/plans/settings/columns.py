@@ -81,6 +81,9 @@ class ColumnsSettings(ChannelOptions):
             of_request = given in self.privacy if request == "epsilon" else given == request
             if wrong and not of_request:
                 raise ValueError(f"{wrong[0]} is given; allowed with {request} only")
+        if self.split == "each" and given in ("beta", "breach"):
+            by_column = f"matrix: {{kind: epsilon, {given}: {getattr(self, given)}}}"
+            raise ValueError(f"split: each with {given} of the record; of each column: {by_column}")
         if self.joint and self.clusters is not None:
             raise ValueError("both joint and clusters given; allowed: one of them")
         return self
