@@ -166,7 +166,7 @@ def test_item_sets_and_rules_of_the_settings(chain: Path) -> None:
     released = deniable.Released(chain / "results" / "releases" / "columns" / "public")
     sets, rules = (read(chain, "columns", f"item_{each}.csv") for each in ("sets", "rules"))
     expected = released.item_sets(0.2)
-    assert list(sets["item_set"].dropna()) == list(expected["item_set"])
+    assert list(sets["items"].dropna()) == list(expected["items"])
     assert len(sets) == len(expected) + 1  # job is not an item
     assert rules["rule"].tolist() == released.rules([(["sex"], ["owner"])])["rule"].tolist()
     masked = read(chain, "masked", "item_sets.csv")

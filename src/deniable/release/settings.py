@@ -35,7 +35,7 @@ class OwnFile(Strict):
 
 
 class ItemRule(Strict):
-    """An association rule: baskets with the items ``if`` also have the items ``then``."""
+    """An association rule: baskets with items `given` (option ``if``) also have items `then`."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
