@@ -14,8 +14,7 @@ Names for your own programs are imported from here, and loaded when they are fir
   `clip_and_rescale`, `confidence_intervals`; for survey weights `weighted_intervals`,
   `survey_estimate`
 - privacy: `exact_epsilon`, `column_epsilon`, `audit_sampler`; breaches and amplification
-  `find_breaches`, `posterior_of_set`, `largest_posterior`, `smallest_posterior`, `largest_parity`,
-  `rules_out_breach`, `is_beta_factor_private`
+  `find_breaches`, `largest_posterior`, `smallest_posterior`, `largest_parity`
 - tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
 - protocols: `protocol_from_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
   `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; of item sets

@@ -67,11 +67,8 @@ from .privacy import (
     column_epsilon as column_epsilon,
     exact_epsilon as exact_epsilon,
     find_breaches as find_breaches,
-    is_beta_factor_private as is_beta_factor_private,
     largest_parity as largest_parity,
     largest_posterior as largest_posterior,
-    posterior_of_set as posterior_of_set,
-    rules_out_breach as rules_out_breach,
     smallest_posterior as smallest_posterior,
 )
 from .randomized_response import (

@@ -22,7 +22,6 @@ from deniable.privacy.breaches import (
     extreme_factors,
     find_breaches,
     permits_breach,
-    posterior_of_set,
     worst_downward,
     worst_upward,
 )
@@ -42,6 +41,10 @@ def exact_posterior(channel, prior, members):
         inside = sum((joint[u] for u in members), F())
         answers.append(inside / sum(joint) if sum(joint) else None)
     return answers
+
+
+def posterior_of_set(channel, prior, members):
+    return find_breaches(channel, prior, members, 0.1, 0.5).posterior
 
 
 def all_sets(size):

@@ -25,6 +25,7 @@ from deniable.schema import RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
+    from deniable.responses import WeightedMicrodata
 
 INVARIANT_RISK = (
     "the matrices were computed from the original frequencies and disclose them: the frequencies "
@@ -157,11 +158,10 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         from deniable.plans.blocks import weighted_cells  # noqa: PLC0415 - few plans need it
 
         domain, weight = self.schema.domain(), self.weight
-        strata: tuple[str, ...] = getattr(self.protocol, "strata", ())
-        parts = [domain.project(strata + names) for names in self.blocks]
+        parts = [domain.project(self.strata + names) for names in self.blocks]
         answering = (batch for batch, _ in answering_batches(batches, self.part))
         sums = weighted_cells(parts, answering, self.schema[weight] if weight else None)
-        tables, known = [], list(product(*(domain[name].categories for name in strata)))
+        tables, known = [], list(product(*(domain[name].categories for name in self.strata)))
         for block, each in zip(self.blocks, sums, strict=True):
             for stratum, protocol in self.protocols.items():
                 once, twice = each.reshape(2, len(known), -1)[:, known.index(stratum)]
@@ -176,16 +176,16 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 tables.append(pd.DataFrame(columns))
         return {"variance": pd.concat(tables, ignore_index=True)}
 
-    def original_records(self, batches: Iterable[RecordBatch]) -> Microdata:
-        held, weight = list(batches), self.weight
-        true: Microdata = super().original_records(held)
-        if weight is None:
-            return true
-        from deniable.responses import WeightedMicrodata  # noqa: PLC0415 - few plans have one
+    def original_records(self, batches: Iterable[RecordBatch]) -> "WeightedMicrodata":
+        from deniable.responses import WeightedMicrodata  # noqa: PLC0415 - loads SciPy
 
-        passed = (batch.passed[weight] for batch, _ in answering_batches(held, self.part))
-        weights = [weights_of(each, self.schema[weight].decimal) for each in passed]
-        return WeightedMicrodata(true.domain, true.columns, weights=np.concatenate(weights))
+        held, weights = list(batches), None
+        true = super().original_records(held)
+        if self.weight is not None:
+            column, answering = self.schema[self.weight], answering_batches(held, self.part)
+            passed = [weights_of(each.passed[column.name], column.decimal) for each, _ in answering]
+            weights = np.concatenate(passed)
+        return WeightedMicrodata(true.domain, true.columns, weights=weights)
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()

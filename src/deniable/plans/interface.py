@@ -181,7 +181,13 @@ class Plan(ABC):
     @property
     def unit(self) -> str:
         """The unit of privacy of `epsilon`."""
-        return UNIT
+        within = f" who stays in a stratum of {' and '.join(self.strata)}" if self.strata else ""
+        return UNIT + within
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Columns that are released unchanged; their categories name a stratum."""
+        return ()
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -198,7 +204,9 @@ class Plan(ABC):
     def not_covered(self) -> tuple[str, ...]:
         """Disclosures that no epsilon counts, as sentences."""
         own = {"drafted": f" ({', '.join(self.schema.drafted)})"}
-        return tuple(why + own.get(name, "") for name, why in self.risks.items())
+        shown = "is released unchanged: another value shows for certain"
+        risks = (why + own.get(name, "") for name, why in self.risks.items())
+        return (*risks, *(f"{name} {shown}" for name in self.strata))
 
     @property
     def passed(self) -> tuple[str, ...]:

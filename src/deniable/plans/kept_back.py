@@ -14,9 +14,9 @@ from deniable.channels import rounded_up
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
-from deniable.plans.interface import UNIT, Guarantee, Plan, Watch
+from deniable.plans.interface import Guarantee, Plan, Watch
 from deniable.plans.kinds import KEPT_BACK
-from deniable.plans.risks import KEPT_BACK_RISK, shown_by_strata, unit_within
+from deniable.plans.risks import KEPT_BACK_RISK
 from deniable.responses import (
     ProtectedFormat,
     ProtectedRecords,
@@ -66,13 +66,8 @@ class KeptBackPlan(Plan):
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """Columns that are released unchanged; their categories name a stratum."""
         randomized = {name for block in self.blocks for name in block}
         return tuple(name for name in self.schema.domain().names if name not in randomized)
-
-    @property
-    def unit(self) -> str:
-        return unit_within(UNIT, self.strata)
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
@@ -86,10 +81,6 @@ class KeptBackPlan(Plan):
         if self.weight is not None:
             risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
         return super().risks | {"chosen_by_data": risk}
-
-    @property
-    def not_covered(self) -> tuple[str, ...]:
-        return (*super().not_covered, *shown_by_strata(self.strata))
 
     @property
     def unverifiable(self) -> tuple[str, ...]:

@@ -20,33 +20,21 @@ MANUAL = "config/README.md has all options"
 
 
 class PlanKind(NamedTuple):
-    """The classes of a kind, as "module:class": its `plan` and its `settings`, `PlanOptions`."""
+    """The classes of a kind, as "module:class": its `plan` and its `settings`, `PlanOptions`.
+
+    Modules are in `deniable.plans`.
+    """
 
     plan: str
     settings: str
 
 
 KINDS: Mapping[str, PlanKind] = {
-    "columns": PlanKind(
-        "deniable.plans.columns:ColumnsPlan",
-        "deniable.plans.settings.columns:ColumnsSettings",
-    ),
-    "strata": PlanKind(
-        "deniable.plans.strata:StrataPlan",
-        "deniable.plans.settings.strata:StrataSettings",
-    ),
-    "masked": PlanKind(
-        "deniable.plans.masked.plan:MaskedPlan",
-        "deniable.plans.masked.settings:MaskedSettings",
-    ),
-    "mixed": PlanKind(
-        "deniable.plans.masked.mixed:MixedPlan",
-        "deniable.plans.masked.settings:MixedSettings",
-    ),
-    "collected": PlanKind(
-        "deniable.plans.collected.plan:CollectedPlan",
-        "deniable.plans.collected.settings:CollectedSettings",
-    ),
+    "columns": PlanKind("columns:ColumnsPlan", "settings.columns:ColumnsSettings"),
+    "strata": PlanKind("strata:StrataPlan", "settings.strata:StrataSettings"),
+    "masked": PlanKind("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
+    "mixed": PlanKind("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
+    "collected": PlanKind("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
 }
 """All kinds of plans, by name."""
 KEPT_BACK = "kept_back"
@@ -55,8 +43,8 @@ KEPT_BACK = "kept_back"
 
 def plan_class(kind: Any) -> "type[Plan]":
     """Return the class of the plans of a `kind`; raise `DeniableError` if there is none."""
-    without = "deniable.plans.kept_back:KeptBackPlan"
-    found: type[Plan] = _resolved(without if kind == KEPT_BACK else _known(kind).plan)
+    kept_back = "kept_back:KeptBackPlan"
+    found: type[Plan] = _resolved(kept_back if kind == KEPT_BACK else _known(kind).plan)
     return found
 
 
@@ -90,4 +78,4 @@ def _known(kind: Any) -> PlanKind:
 
 def _resolved(place: str) -> Any:
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    return getattr(import_module(f"deniable.plans.{module}"), name)

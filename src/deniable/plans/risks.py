@@ -98,14 +98,3 @@ def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: S
         f"{reasons}{more}. Change the schema or the mechanism, or accept as the data owner: "
         f"--accept {' '.join(missing)}"
     )
-
-
-def shown_by_strata(strata: Sequence[str]) -> tuple[str, ...]:
-    """Return the disclosures of columns that are `strata`, as sentences."""
-    shown = "is released unchanged: another value shows for certain"
-    return tuple(f"{name} {shown}" for name in strata)
-
-
-def unit_within(unit: str, strata: Sequence[str]) -> str:
-    """Return the `unit` of privacy of a record within `strata`."""
-    return f"{unit} who stays in a stratum of {' and '.join(strata)}" if strata else unit

@@ -17,8 +17,6 @@ from deniable.plans.categorical import (
     clusters_to_json,
     kept_from_json,
 )
-from deniable.plans.interface import UNIT
-from deniable.plans.risks import shown_by_strata, unit_within
 from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
@@ -128,8 +126,8 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         return cls(schema, protocol.epsilon, protocol, why, accept=tuple(accept))
 
     @property
-    def unit(self) -> str:
-        return unit_within(UNIT, self.protocol.strata)
+    def strata(self) -> tuple[str, ...]:
+        return self.protocol.strata
 
     @property
     def protocols(self) -> Mapping[Stratum, Protocol]:
@@ -138,10 +136,6 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     @property
     def invariant(self) -> bool:
         return self.protocol.invariant
-
-    @property
-    def not_covered(self) -> tuple[str, ...]:
-        return (*super().not_covered, *shown_by_strata(self.protocol.strata))
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         found = super().epsilon_by_changed_attribute()

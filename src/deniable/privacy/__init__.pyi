@@ -7,11 +7,9 @@ from .amplification import (
     Side as Side,
     breaching_prior as breaching_prior,
     channel_of_parity as channel_of_parity,
-    is_beta_factor_private as is_beta_factor_private,
     largest_parity as largest_parity,
     largest_posterior as largest_posterior,
     prior_approaching_parity as prior_approaching_parity,
-    rules_out_breach as rules_out_breach,
     smallest_posterior as smallest_posterior,
     witness as witness,
 )
@@ -35,7 +33,6 @@ from .breaches import (
     extreme_factors as extreme_factors,
     find_breaches as find_breaches,
     permits_breach as permits_breach,
-    posterior_of_set as posterior_of_set,
     worst_upward as worst_upward,
 )
 from .linkage import linked_parties as linked_parties

@@ -81,22 +81,15 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
     return rounded_down(parity_of_breach(rho_1, rho_2))
 
 
-def rules_out_breach(channel: Channel, rho_1: Number, rho_2: Number) -> bool:
-    """Return whether no prior and no set have a breach through a `channel` ([pram], Theorem 3.1).
+def witness(
+    channel: Channel, rho_1: Number, rho_2: Number, direction: Direction = "upward"
+) -> Witness | None:
+    """Return a breach, exactly; None if there is none for any prior and set ([pram], Theorem 3.1).
 
     Neither an upward breach from `rho_1` to `rho_2` nor a downward one exists if and only if the
     parity is at most `largest_parity`. At equality there is none, because the inequalities of
     Definition 3.1 are strict; with weak ones, as in its source, a prior of probability rho_1
-    reaches rho_2. `witness` returns a breach if there is one.
-    """
-    parity = channel.exact_parity
-    return parity is not None and parity <= parity_of_breach(rho_1, rho_2)
-
-
-def witness(
-    channel: Channel, rho_1: Number, rho_2: Number, direction: Direction = "upward"
-) -> Witness | None:
-    """Return a breach, exactly; None if the channel guarantees that there is none.
+    reaches rho_2.
 
     The category that gives the decisive randomized value most often has a prior between the least
     that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest. The
@@ -174,15 +167,6 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     if eta < 1:
         raise DeniableError(f"a parity is at least 1, not {parity}")
     return KeepOrReplace.uniform(size, rounded_down((eta - 1) / (eta + size - 1)))
-
-
-def is_beta_factor_private(channel: Channel, beta: Number) -> bool:
-    """Return whether a `channel` guarantees beta-factor privacy ([pram], (3.14)).
-
-    `beta` >= 1 is the largest factor by which a randomized value may change a set's probability.
-    """
-    parity = channel.exact_parity
-    return parity is not None and parity <= _factor(beta)
 
 
 def prior_approaching_parity(

@@ -43,7 +43,7 @@ class Breach:
     """The randomized values that cause a breach of one set under one prior (Definition 3.1).
 
     The set has a `prior_probability`, and a `posterior` given each value, shape (reports,), NaN for
-    impossible ones. `upward` and `downward` are the values that cause a rho_1-to-rho_2 and a
+    impossible ones, from [pram], (3.1). `upward` and `downward` are the values that cause a rho_1-to-rho_2 and a
     rho_2-to-rho_1 breach.
     """
 
@@ -86,32 +86,16 @@ class Factors:
     smallest_report: int
 
 
-def posterior_of_set(channel: Channel, prior: Prior, members: Iterable[int]) -> Floats:
-    """Return Pr(category in Q | randomized value), shape (reports,), from [pram], (3.1).
-
-    The `channel` has at most 4,096 categories. The `prior`, shape (size,), is a distribution over
-    them, and `members` are the codes of Q, at least one; otherwise a `ChannelError` is raised. The
-    posterior is NaN for randomized values that are impossible under the prior.
-
-    Examples
-    --------
-    >>> from deniable.channels import KeepOrReplace
-    >>> channel = KeepOrReplace.uniform(4, keep=0.5)
-    >>> posterior_of_set(channel, [0.25] * 4, [0, 1])
-    array([0.75, 0.75, 0.25, 0.25])
-    """
-    exact = exact_distribution(channel.size, prior)
-    return _posterior(channel, exact, _members(channel, members))
-
-
 def find_breaches(
     channel: Channel, prior: Prior, members: Iterable[int], rho_1: Number, rho_2: Number
 ) -> Breach:
     """Return the randomized values that cause a breach of Q ([pram], Definition 3.1).
 
     Upward: Pr(Q) < rho_1 and Pr(Q | value) > rho_2. Downward: Pr(Q) > rho_2 and Pr(Q | value) <
-    rho_1. Values that are impossible under the prior cause none. For `channel`, `prior` and
-    `members` see `posterior_of_set`. A `DeniableError` is raised unless 0 < `rho_1` < `rho_2` < 1.
+    rho_1. Values that are impossible under the prior cause none. The `channel` has at most 4,096
+    categories. The `prior`, shape (size,), is a distribution over them, and `members` are the codes
+    of Q, at least one; otherwise a `ChannelError` is raised. A `DeniableError` is raised unless 0 <
+    `rho_1` < `rho_2` < 1.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Estimates of a test release, compared with the original records."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -32,14 +32,14 @@ ROUNDING = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class WeightedMicrodata(Microdata):
-    """Original records that count by `weights`, positive and of shape (records,)."""
+    """Original records that count by `weights`, positive and of shape (records,), or once each."""
 
-    weights: Floats = field(kw_only=True)
+    weights: Floats | None = None
 
 
 def compare_records(
     protected: Responses,
-    original: Microdata,
+    original: WeightedMicrodata,
     estimates: Mapping[str, pd.DataFrame],
     generator: np.random.Generator,
 ) -> pd.DataFrame:
@@ -72,12 +72,12 @@ def compare_records(
 
 
 def _coverage(
-    table: Table, original: Microdata, generator: np.random.Generator
+    table: Table, original: WeightedMicrodata, generator: np.random.Generator
 ) -> Iterator[dict[str, Any]]:
     """Yield the coverage of all categories, for all records and in each stratum with records."""
     all_counts: Any
     drawn: Any
-    weights = getattr(original, "weights", None)
+    weights = original.weights
     if weights is None:
         all_counts = original.counts(table.cells.names).reshape(-1)
         redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
@@ -163,7 +163,7 @@ def _with_intervals(row: Mapping[str, Any], own: pd.DataFrame | None) -> list[di
 
 
 def _distances(
-    protected: Responses, original: Microdata, estimates: Mapping[str, pd.DataFrame]
+    protected: Responses, original: WeightedMicrodata, estimates: Mapping[str, pd.DataFrame]
 ) -> Iterator[dict[str, Any]]:
     pairs, margins = estimates.get("pairs"), estimates.get("margins")
     own = [] if pairs is None or "columns" not in pairs else list(pairs["columns"].unique())
@@ -173,7 +173,7 @@ def _distances(
     weighted = _weighted(protected, original, estimates.get("weights"))
     synthetic = _coded(original, estimates.get("synthetic"))
     for label, names in tables.items():
-        true = shares(original, names, getattr(original, "weights", None))
+        true = shares(original, names, original.weights)
         given = _of_file(margins, "column", label)
         given = _of_file(pairs, "columns", label) if given is None else given
         found: dict[str, Floats] = {}
