@@ -54,11 +54,6 @@ class LaplaceRelease:
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise DeniableError(f"the scale of the noise is {self.scale}; it must be positive")
 
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of a table, for the replacement of one record."""
-        return 2 / self.scale
-
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
         """Return original `tables` of counts, shape (..., cells), with noise by `generator`."""
         counts = np.asarray(tables, dtype=float)
@@ -84,11 +79,6 @@ class RandomizedRelease:
     """
 
     channel: Channel
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of a randomized value, and so of the table."""
-        return self.channel.epsilon
 
     def estimated(self, reports: npt.ArrayLike) -> Floats:
         """Return estimated counts from counts of randomized values, `reports` ([rrba], (4)).
@@ -256,9 +246,9 @@ def _two_steps(
     noisy: Floats, records: npt.ArrayLike, model: LogLinearModel, small_cells: SmallCells
 ) -> tuple[Floats, Floats, Flags]:
     """Return the statistic, the fitted counts, and flags of counts that are too small."""
-    found = two_step_estimate(noisy, records, model)
+    nearest, fitted = two_step_estimate(noisy, records, model)
     small = np.zeros(noisy.shape[:-1], dtype=bool)
     if small_cells != "ignore":
-        looked_at = found.tables if small_cells == "table" else found.fitted
+        looked_at = nearest if small_cells == "table" else fitted
         small = ~at_least(looked_at.min(axis=-1), LEAST_COUNT)
-    return chi_squared(noisy, found.fitted), found.fitted, small
+    return chi_squared(noisy, fitted), fitted, small

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, BinaryIO, Literal
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import ConfigDict, ValidationError
@@ -281,9 +281,6 @@ def obtain(
     say : callable
         Receives the address and the reasons, in lines for a log.
     """
-    if source not in get_args(SourceSetting):
-        allowed = ", ".join(get_args(SourceSetting))
-        raise DataError(f"data.source is {source!r}; give one of {allowed}")
     if source == "surrogate":
         say(f"{dataset.file}: SURROGATE DATA, because data.source is surrogate")
         return ResolvedFile("surrogate", None)

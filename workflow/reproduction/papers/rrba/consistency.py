@@ -140,7 +140,7 @@ def _trial(
                 for names, table in (before | margins).items()
             }
         else:
-            after = dict(consistent_tables(noisy, wanted, norm=method).tables)
+            after = consistent_tables(noisy, wanted, norm=method)
         about["disagreement_after"] = largest_disagreement(
             [NoisyTable(names, after[names]) for names in before]
         )
