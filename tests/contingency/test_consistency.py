@@ -12,18 +12,22 @@ from hypothesis import given, settings, strategies as st
 
 from deniable.channels import KeepOrReplace
 from deniable.contingency import programs
+from deniable.contingency.agreement import marginal
 from deniable.contingency.consistency import (
     Layout,
     NoisyTable,
     consistent_tables,
     largest_disagreement,
-    margin_of,
     reconstruct_printed,
 )
 from deniable.errors import DeniableError
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}
 SEEDED = settings(deadline=None, max_examples=40, derandomize=True)
+
+
+def margin_of(table: NoisyTable, attributes: Sequence[str]) -> np.ndarray:
+    return marginal(table.attributes, table.proportions, attributes)
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from deniable.contingency import (
     LogLinearModel,
     NoisyTable,
     consistent_tables,
-    margin_of,
+    marginal,
     two_step_estimate,
 )
 from deniable.errors import DeniableError
@@ -235,7 +235,7 @@ def _disagreement(
     for each in estimates:
         for name in each.names:
             pair = (each.proportions, found[each.names])
-            before, after = (margin_of(NoisyTable(each.names, cells), (name,)) for cells in pair)
+            before, after = (marginal(each.names, cells, (name,)) for cells in pair)
             by_name.setdefault(name, []).append((before, after))
     attributes = {each.name: each for estimate in estimates for each in estimate.table.domain}
     for name in columns:

@@ -138,7 +138,7 @@ class ProductChannel(Channel):
         return self._along_axes(lambda f, x: f.third_moments(x), reported, self.report_shape)
 
     def own_moments(self, power: int) -> Floats:
-        return np.asarray(reduce(np.kron, (each.own_moments(power) for each in self.factors)))
+        return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
 
     def _along_axes(
         self,
@@ -182,4 +182,8 @@ class ProductChannel(Channel):
         return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:
-        return np.asarray(reduce(np.kron, (factor.matrix() for factor in self.factors)))
+        return reduce(_kron, (factor.matrix() for factor in self.factors))
+
+
+def _kron(left: Floats, right: Floats) -> Floats:
+    return np.asarray(np.kron(left, right))

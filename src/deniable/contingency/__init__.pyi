@@ -1,10 +1,10 @@
+from .agreement import marginal as marginal
 from .consistency import (
     AGREEMENT as AGREEMENT,
     Layout as Layout,
     NoisyTable as NoisyTable,
     consistent_tables as consistent_tables,
     largest_disagreement as largest_disagreement,
-    margin_of as margin_of,
     reconstruct_printed as reconstruct_printed,
 )
 from .independence import (

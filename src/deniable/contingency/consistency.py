@@ -76,11 +76,6 @@ class NoisyTable:
         object.__setattr__(self, "proportions", values)
 
 
-def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
-    """Return the margin of a `table` over some `attributes`, with axes in their order."""
-    return marginal(table.attributes, table.proportions, attributes)
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Positions of the cells of each table in one long vector, and of effects in another.
@@ -299,8 +294,8 @@ def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
     for first, second in combinations(tables, 2):
         shared = [name for name in first.attributes if name in second.attributes]
         if shared:
-            apart = margin_of(first, shared) - margin_of(second, shared)
-            largest = max(largest, float(np.abs(apart).max()))
+            one, other = (marginal(t.attributes, t.proportions, shared) for t in (first, second))
+            largest = max(largest, float(np.abs(one - other).max()))
     return largest
 
 

@@ -46,9 +46,6 @@ class Limits:
     most_bytes: int = 200_000_000
 
 
-DEFAULT_LIMITS = Limits()
-
-
 class DownloadError(DataError):
     """A failed download from `address`, with its `reason` and `remedy`.
 
@@ -85,9 +82,7 @@ def set_aside(file: Path, target: Path, expected_sha256: str) -> tuple[str, Path
     return digest, file.replace(refused)
 
 
-def download(
-    address: str, target: Path, expected_sha256: str, limits: Limits = DEFAULT_LIMITS
-) -> None:
+def download(address: str, target: Path, expected_sha256: str, limits: Limits) -> None:
     """Download `address`, http or https, to `target`, which appears only whole and verified.
 
     A file with another SHA-256 than `expected_sha256` is moved to `refused/` beside the target. On
@@ -261,7 +256,7 @@ def obtain(
     source: SourceSetting,
     mirror: Path | None,
     folder: Path,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
     say: Callable[[str], None],
 ) -> ResolvedFile:
     """Obtain the published file of a `dataset` in `folder`, or choose surrogates.

@@ -98,6 +98,10 @@ class ClusteredFile:
         cuts = [Cut(values, self.k, float(upper)) for values, upper in pairs]
         return {kind: [Moves(cut, kind) for cut in cuts] for kind in get_args(Centroid)}
 
+    def moves(self, method: Variant) -> list[Moves]:
+        """Return the effects of a record's change on each attribute under a `method`."""
+        return self._moves[centroid_of(method)]
+
     def shipped(self, method: Variant, epsilon: float) -> Masking:
         """Return centroids and scales of a `method` at `epsilon`, above 0."""
         return masking(method, self.file.ranking, self.k, self.file.upper, epsilon)
@@ -108,7 +112,7 @@ class ClusteredFile:
         They are by the kind of clusters, and proportional to epsilon.
         """
         losses = map(with_frozen_scales, self.shipped(method, 1.0).scales)
-        pairs = list(zip(self._moves[centroid_of(method)], losses, strict=True))
+        pairs = list(zip(self.moves(method), losses, strict=True))
         found = {FIXED: [losses_within_fixed_clusters(moves, loss) for moves, loss in pairs]}
         if method != "dp":
             found[RECLUSTERED] = [
@@ -124,7 +128,7 @@ class ClusteredFile:
         parts = zip(shipped.centres, shipped.scales, shipped.epsilons.tolist(), strict=True)
         return [
             losses_of_clusters_formed_anew(moves, with_own_scales(shipped.method, moves.cut, *part))
-            for moves, part in zip(self._moves[centroid_of(shipped.method)], parts, strict=True)
+            for moves, part in zip(self.moves(shipped.method), parts, strict=True)
         ]
 
 
