@@ -38,7 +38,7 @@ def works() -> dict[str, Callable[[], object]]:
     rng = np.random.default_rng(2024)
     noisy = rng.normal(40, 60, (TABLES, 8))
     tables = rng.gamma(5.0, 8, (5000, 8))
-    no_three_way = LogLinearModel.no_three_way_interaction((2, 2, 2))
+    no_three_way = LogLinearModel((2, 2, 2), ((0, 1), (0, 2), (1, 2)))
     four = LogLinearModel.independence((2,) * 4)
     channel = KeepOrReplace.uniform(16, 0.5)
     reports = rng.multinomial(2000, np.full(16, 1 / 16), 5000)

@@ -116,7 +116,7 @@ def test_the_uniform_keep_or_replace_by_hand() -> None:
 def test_tables_of_a_batch_are_tested_by_themselves(seed: int) -> None:
     rng = np.random.default_rng(seed)
     channel = channels(8)[seed % 4]
-    model = LogLinearModel.no_three_way_interaction((2, 2, 2))
+    model = LogLinearModel((2, 2, 2), ((0, 1), (0, 2), (1, 2)))
     reports = rng.multinomial(3000, rng.dirichlet(np.full(8, 5.0)), (2, 3))
     batch = channel_test(reports, channel, model)
     assert batch.p_value.shape == batch.valid.shape == (2, 3)
@@ -154,7 +154,7 @@ def test_the_size_for_other_nulls_and_channels(null: str, kind: int) -> None:
     if null == "conditional":
         model = LogLinearModel((2, 2, 2), ((0, 2), (1, 2)))
     else:
-        model = LogLinearModel.no_three_way_interaction((2, 2, 2))
+        model = LogLinearModel((2, 2, 2), ((0, 1), (0, 2), (1, 2)))
     rng = np.random.default_rng([7, kind])
     truth = model.fit(0.05 + rng.dirichlet(np.full(8, 4.0)))
     channel = channels(8)[kind]

@@ -77,22 +77,22 @@ def test_decisions_are_those_of_a_plain_loop(kind: str, small_cells: str) -> Non
 
     # The same stream, looped over: tables that the rule accepts at once draw nothing.
     again = np.random.default_rng(2)
-    estimate = two_step_estimate(noisy, 220, MODEL)
-    looked_at = {"table": estimate.tables, "fitted": estimate.fitted}
+    nearest, fitted = two_step_estimate(noisy, 220, MODEL)
+    looked_at = {"table": nearest, "fitted": fitted}
     small = np.zeros(30, dtype=bool)
     if small_cells != "ignore":
         small = (looked_at[small_cells] < 5 - 1e-8).any(axis=1)
     open_tests = np.flatnonzero(~small)
-    null = estimate.fitted[open_tests] / 220
+    null = fitted[open_tests] / 220
     drawn = release.sample(null, np.full(len(open_tests), 220.0), 99, again)
     for test, tables in zip(open_tests, drawn, strict=True):
         statistics = []
         for table in tables:
-            step = two_step_estimate(table, 220, MODEL)
-            statistics.append(((table - step.fitted) ** 2 / step.fitted).sum())
-            cells = {"table": step.tables, "fitted": step.fitted}.get(small_cells)
+            own_nearest, own_fitted = two_step_estimate(table, 220, MODEL)
+            statistics.append(((table - own_fitted) ** 2 / own_fitted).sum())
+            cells = {"table": own_nearest, "fitted": own_fitted}.get(small_cells)
             small[test] |= cells is not None and bool((cells < 5 - 1e-8).any())
-        own = ((noisy[test] - estimate.fitted[test]) ** 2 / estimate.fitted[test]).sum()
+        own = ((noisy[test] - fitted[test]) ** 2 / fitted[test]).sum()
         threshold = sorted(statistics)[94]
         assert found.statistic[test] == pytest.approx(own)
         assert found.threshold[test] == pytest.approx(threshold)

@@ -280,10 +280,6 @@ def test_spoilt_file_is_obtained_again(job: Job, full_mirror: Path, source: str)
         assert word in job.said[0]
 
 
-def test_source_that_does_not_exist(job: Job) -> None:
-    assert "data.source is 'somewhere'" in job.refuses("somewhere")
-
-
 def test_folder_for_data_that_cannot_be(job: Job, full_mirror: Path) -> None:
     job.folder.write_text("a file where a folder should be")
     tries: list[Callable[[], Any]] = [lambda: job("auto", full_mirror), lambda: job("public")]

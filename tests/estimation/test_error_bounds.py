@@ -9,10 +9,8 @@ from scipy import stats
 
 from deniable.errors import DeniableError
 from deniable.estimation.error_bounds import (
-    accuracy_analysis,
     best_case_relative_error,
     bonferroni_critical_value,
-    enough_records,
     records_needed,
 )
 
@@ -77,9 +75,6 @@ def test_the_intervals_of_definition_2_need_more_than_bound_6():
 
 
 def test_how_many_records_are_enough():
-    assert enough_records(100, 1000)
-    assert not enough_records(100, 999)
-    assert not enough_records(10**400, 10**9)
     # The text, 3.2: with a record a cell the relative error is about sqrt(B), over 200 %.
     for cells in (10, 1000, 10**6):
         found = best_case_relative_error(cells, cells)
@@ -116,38 +111,10 @@ def test_records_needed_is_the_inverse(categories, records, alpha):
 # -- 3.3 -------------------------------------------------------------------------------------------
 
 
-def test_accuracy_analysis_by_hand():
-    # Attributes of 2 and 5: B at .025 and .01, (r - 1) of 1 and 4; joint of 10: B at .005, 9.
-    found = accuracy_analysis([2, 5], 400)
-    assert found.relative_error_independent == pytest.approx(math.sqrt(6.635 * 4 / 400), rel=1e-4)
-    assert found.widest == 1
-    assert found.relative_error_joint == pytest.approx(math.sqrt(7.879 * 9 / 400), rel=1e-4)
-    assert found.ratio == pytest.approx(math.sqrt(7.879 * 9 / 6.635 / 4), rel=1e-4)
-    # The first of those that attain it.
-    assert accuracy_analysis([2, 5, 5], 400).widest == 1
-    trivial = accuracy_analysis([1, 1], 10)
-    assert (trivial.relative_error_joint, trivial.ratio) == (0, 1)
-
-
-def test_accuracy_analysis_of_adult():
-    found = accuracy_analysis(ADULT, 32_561)
-    assert ADULT[found.widest] == 16
+def test_relative_errors_of_adult():
     # z at .05 / 16 / 2 = 2.955166, times sqrt(15 / 32561); z at .05 / 1814400 / 2 = 5.556287.
-    assert found.relative_error_independent == pytest.approx(0.0634280, rel=1e-5)
-    assert found.relative_error_joint == pytest.approx(41.4765, rel=1e-5)
-
-
-@reproducible
-@given(st.lists(st.integers(1, 20), min_size=1, max_size=8), st.integers(1, 10**6))
-def test_joint_is_never_better(sizes, records):
-    found = accuracy_analysis(sizes, records)
-    assert found.ratio >= 1
-    single = [best_case_relative_error(size, records) for size in sizes]
-    assert found.relative_error_independent == pytest.approx(max(single), abs=1e-6)
-    assert single[found.widest] == pytest.approx(max(single), abs=1e-6)
-    more = accuracy_analysis([*sizes, 2], records)
-    assert more.relative_error_joint > found.relative_error_joint
-    assert accuracy_analysis(sizes[::-1], records).ratio == pytest.approx(found.ratio)
+    assert best_case_relative_error(16, 32_561) == pytest.approx(0.0634280, rel=1e-5)
+    assert best_case_relative_error(math.prod(ADULT), 32_561) == pytest.approx(41.4765, rel=1e-5)
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -157,11 +124,7 @@ def test_other_refusals():
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(DeniableError, match=f"must be in .1e-9, inf., not {bad}"):
             records_needed(5, bad)
-    with pytest.raises(DeniableError, match="at least 1, not 0"):
-        enough_records(0, 10)
     with pytest.raises(DeniableError, match="records must be at least 1, not 0"):
-        enough_records(5, 0)
-    with pytest.raises(DeniableError, match="no attributes are given"):
-        accuracy_analysis([], 10)
+        best_case_relative_error(5, 0)
     with pytest.raises(DeniableError, match="take fewer attributes together"):
-        accuracy_analysis([10] * 300, 10)
+        best_case_relative_error(10**300, 10)

@@ -49,5 +49,5 @@ def audited(mechanism: NumericMechanism, data: NumericMicrodata) -> pd.DataFrame
     ranking = Ranking.of(domains.inner(data.values))
     file = AuditedFile("small", domains.names, ranking, domains.widths, factor)
     ks = [mechanism.k] if mechanism.k else []
-    table = audit_file(file, ks, [mechanism.epsilon], [mechanism.formed_of])
+    table = audit_file(file, ks, [mechanism.epsilon], [mechanism.method])
     return table[table["domain"] == "public"] if mechanism.public_domains else table

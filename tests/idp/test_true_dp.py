@@ -10,13 +10,13 @@ from scipy import stats
 from deniable.errors import DeniableError
 from deniable.idp.true_dp import (
     TABLE_DISTANCE,
-    NaiveBayes,
     NoisyHistograms,
     ThresholdRule,
     binned,
     class_medians,
     histograms,
     median_log_densities,
+    naive_bayes,
     noisy_histograms,
     rule_log_densities,
     threshold_rule,
@@ -130,8 +130,8 @@ def test_synthetic_records_have_the_tables_shares() -> None:
 def test_naive_bayes_is_bayes_rule() -> None:
     # Class 1 is three times as frequent; in the first bin class 0 is more frequent nevertheless.
     counts = np.array([[[8, 2], [3, 27]]])
-    classifier = NaiveBayes(NoisyHistograms(counts, np.array([10, 30]), np.array([2.0])))
-    assert classifier.predict([[0.5], [1.5]]).tolist() == [0, 1]
+    tables = NoisyHistograms(counts, np.array([10, 30]), np.array([2.0]))
+    assert naive_bayes(tables, [[0.5], [1.5]]).tolist() == [0, 1]
 
 
 def test_refuses_what_does_not_fit() -> None:

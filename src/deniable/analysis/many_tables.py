@@ -12,11 +12,10 @@ from deniable.analysis.answers import EstimateOptions, Tables, values_of
 from deniable.analysis.estimator import Estimator
 from deniable.arrays import Floats
 from deniable.contingency import (
-    ConsistentTables,
     LogLinearModel,
     NoisyTable,
     consistent_tables,
-    margin_of,
+    marginal,
     two_step_estimate,
 )
 from deniable.errors import DeniableError
@@ -196,7 +195,7 @@ def two_step_estimates(
         alike = [each for each in estimates if each.proportions.shape == shape]
         noisy = np.array([each.proportions.reshape(-1) for each in alike])
         found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
-        for each, nearest, fitted in zip(alike, found.tables, found.fitted, strict=True):
+        for each, nearest, fitted in zip(alike, *found, strict=True):
             steps[each] = {"nearest": nearest, "independent": fitted}
     return _by_cell(estimates, [steps[each] for each in estimates], left_out)
 
@@ -223,13 +222,15 @@ def _by_cell(
 
 
 def _disagreement(
-    estimates: Sequence[TableEstimate], found: ConsistentTables, columns: Mapping[str, Column]
+    estimates: Sequence[TableEstimate],
+    found: Mapping[tuple[str, ...], Floats],
+    columns: Mapping[str, Column],
 ) -> Iterator[dict[str, Any]]:
     by_name: dict[str, list[tuple[Floats, Floats]]] = {}
     for each in estimates:
         for name in each.names:
             pair = (each.proportions, found[each.names])
-            before, after = (margin_of(NoisyTable(each.names, cells), (name,)) for cells in pair)
+            before, after = (marginal(each.names, cells, (name,)) for cells in pair)
             by_name.setdefault(name, []).append((before, after))
     attributes = {each.name: each for estimate in estimates for each in estimate.table.domain}
     for name in columns:

@@ -181,7 +181,9 @@ class Channel(LinearMaps):
         refuse_unknown("inverse", inverse, INVERSES)
         refuse_no_records(records)
         truth = distribution(self._fitting(proportions, "the proportions"))
-        channel = self if inverse == "own" else self.of_least_variance(_positive(truth))
+        # All positive: a 0 becomes about 1e-9.
+        evened = truth if truth.all() else (truth + NEARLY_NONE) / (truth + NEARLY_NONE).sum()
+        channel = self if inverse == "own" else self.of_least_variance(evened)
         spread = _spread(channel, self.reported(truth), self.functional_weights())
         own = np.outer(truth, truth) if target == "population" else np.diag(truth)
         return (spread - own) / records
@@ -287,13 +289,6 @@ def _errors_of(
 def _spread(channel: Channel, frequencies: Floats, weights: Floats) -> Floats:
     solved = channel.solve(weights)
     return np.asarray((solved * frequencies) @ solved.T)
-
-
-def _positive(truth: Floats) -> Floats:
-    """Return proportions that are all positive: a 0 becomes about 1e-9."""
-    if truth.all():
-        return truth
-    return np.asarray((truth + NEARLY_NONE) / (truth + NEARLY_NONE).sum())
 
 
 def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:

@@ -156,11 +156,8 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
             case "dense":
                 from deniable.channels.dense import DenseChannel  # noqa: PLC0415
 
-                reference = value.get("reference")
-                return DenseChannel(
-                    weights_from_json(value["matrix"]),
-                    None if reference is None else weights_from_json(reference),
-                )
+                matrix, given = weights_from_json(value["matrix"]), value.get("reference")
+                return DenseChannel(matrix, None if given is None else weights_from_json(given))
             case "product":
                 return ProductChannel(tuple(map(channel_from_json, value["factors"])))
             case kind if kind in KINDS:

@@ -239,16 +239,12 @@ def _listed(names: Sequence[str]) -> str:
 class NamedChannel:
     """A channel with names of its categories and randomized values, in the order of codes.
 
-    The `categories` name the rows of the `channel`'s matrix, `reports` its columns, by default as
-    the categories.
+    The `categories` name the rows of the `channel`'s matrix, `reports` its columns.
     """
 
     categories: tuple[str, ...]
     channel: DenseChannel
-    reports: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reports", self.reports or self.categories)
+    reports: tuple[str, ...]
 
 
 def read_channel(path: Path | str) -> NamedChannel:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Counts, Floats, Positions
+from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.maps import distribution, refuse_no_records
@@ -83,10 +83,15 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
         return DenseChannel(np.ones((1, 1)))
 
     largest, second = np.argsort(pi)[[-1, -2]]
+    # For each category the other one with the largest proportion.
     other = np.where(np.arange(pi.size) == largest, second, largest)
 
     def beyond(first: float) -> float:
-        return _largest_excess(pi, other, first) - math.expm1(epsilon)
+        a, t = -math.expm1(-first), math.exp(-first)
+        lambdas = a * pi + t
+        rise = a**2 * (pi[other] + t * (1 - pi)) / (lambdas * lambdas[other])
+        base = np.sum(t**2 / lambdas) + a * t * (1 / lambdas + 1 / lambdas[other])
+        return float(np.max((rise / base)[pi > 0])) - math.expm1(epsilon)
 
     first = MAX_FIRST_EPSILON
     if beyond(first) > 0:
@@ -102,15 +107,6 @@ def _generalized(size: int, epsilon: float) -> DenseChannel:
     odds = np.full((size, size), math.exp(-epsilon))
     np.fill_diagonal(odds, 1.0)
     return DenseChannel(odds / odds.sum(axis=1, keepdims=True))
-
-
-def _largest_excess(pi: Floats, other: Positions, first_epsilon: float) -> float:
-    """Return exp(epsilon) - 1; `other` is the other category with the largest proportion."""
-    a, t = -math.expm1(-first_epsilon), math.exp(-first_epsilon)
-    lambdas = a * pi + t
-    rise = a**2 * (pi[other] + t * (1 - pi)) / (lambdas * lambdas[other])
-    base = np.sum(t**2 / lambdas) + a * t * (1 / lambdas + 1 / lambdas[other])
-    return float(np.max((rise / base)[pi > 0]))
 
 
 def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:

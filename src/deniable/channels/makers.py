@@ -23,10 +23,6 @@ class Maker:
     on_grid: bool = False
     max_cells: int | None = None
 
-    def __call__(self, cells: int, epsilon: float) -> Channel:
-        """Return the channel of a number of `cells` and an `epsilon`."""
-        return self.of_epsilon(cells, epsilon)
-
 
 MAKERS: Mapping[str, Maker] = {
     "generalized-rr": Maker(KeepOrReplace.of_epsilon),

@@ -125,23 +125,20 @@ class ProductChannel(Channel):
         return self._along_axes(lambda factor, part: factor.expected(part), x, self.report_shape)
 
     def solve_transposed(self, reported: Floats) -> Floats:
-        return self._of_reports(lambda factor, values: factor.solve_transposed(values), reported)
+        return self._along_axes(lambda f, x: f.solve_transposed(x), reported, self.report_shape)
 
     def solve(self, weights: Floats) -> Floats:
         return self._along_axes(lambda factor, values: factor.solve(values), weights, self.shape)
 
     def second_moments(self, reported: Floats) -> Floats:
         # Powers of a product's entries are products of powers.
-        return self._of_reports(lambda factor, values: factor.second_moments(values), reported)
+        return self._along_axes(lambda f, x: f.second_moments(x), reported, self.report_shape)
 
     def third_moments(self, reported: Floats) -> Floats:
-        return self._of_reports(lambda factor, values: factor.third_moments(values), reported)
+        return self._along_axes(lambda f, x: f.third_moments(x), reported, self.report_shape)
 
     def own_moments(self, power: int) -> Floats:
         return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
-
-    def _of_reports(self, step: Callable[[Channel, Floats], Floats], reported: Floats) -> Floats:
-        return self._along_axes(step, reported, self.report_shape)
 
     def _along_axes(
         self,

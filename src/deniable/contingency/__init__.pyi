@@ -1,11 +1,10 @@
+from .agreement import marginal as marginal
 from .consistency import (
     AGREEMENT as AGREEMENT,
-    ConsistentTables as ConsistentTables,
     Layout as Layout,
     NoisyTable as NoisyTable,
     consistent_tables as consistent_tables,
     largest_disagreement as largest_disagreement,
-    margin_of as margin_of,
     reconstruct_printed as reconstruct_printed,
 )
 from .independence import (
@@ -30,8 +29,8 @@ from .monte_carlo import (
     monte_carlo_test as monte_carlo_test,
     test_against_true_statistic as test_against_true_statistic,
 )
+from .programs import nearest_table_by_program as nearest_table_by_program
 from .two_step import (
-    nearest_table_by_program as nearest_table_by_program,
     nearest_tables as nearest_tables,
     two_step_estimate as two_step_estimate,
 )

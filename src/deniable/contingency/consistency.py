@@ -76,11 +76,6 @@ class NoisyTable:
         object.__setattr__(self, "proportions", values)
 
 
-def margin_of(table: NoisyTable, attributes: Sequence[str]) -> Floats:
-    """Return the margin of a `table` over some `attributes`, with axes in their order."""
-    return marginal(table.attributes, table.proportions, attributes)
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Positions of the cells of each table in one long vector, and of effects in another.
@@ -203,26 +198,12 @@ def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
     return sizes
 
 
-@dataclass(frozen=True, eq=False)
-class ConsistentTables:
-    """Distributions that agree on all shared margins.
-
-    `tables` maps attributes to arrays, first the observed tables, then the wanted ones.
-    `closed_form` says whether no program was needed.
-    """
-
-    tables: Mapping[Names, Floats]
-    closed_form: bool
-
-    def __getitem__(self, attributes: Sequence[str]) -> Floats:
-        return self.tables[tuple(attributes)]
-
-
 def consistent_tables(
     tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]] = (), *, norm: Norm = "l2"
-) -> ConsistentTables:
+) -> dict[Names, Floats]:
     """Return the distributions closest to noisy tables that agree on all shared margins.
 
+    The result has them by attributes, first the observed tables and then the wanted ones.
     A `DeniableError` is raised if tables differ in the categories of an attribute, or no table has
     a wanted attribute.
 
@@ -252,14 +233,13 @@ def consistent_tables(
     layout = Layout.of(tables, wanted)
     observed, weights = layout.observed(tables)
     effects = layout.average_effects(tables)
-    closed_form = norm == "l2" and bool(np.all(layout.cells(effects) >= 0))
-    if not closed_form:
+    if norm == "l1" or np.any(layout.cells(effects) < 0):
         effects = _by_program(layout, observed, weights, norm)
     cells = layout.cells(effects * (1 - _share_to_even(layout, effects)))
-    return ConsistentTables(layout.split(np.maximum(cells, 0.0)), closed_form)
+    return layout.split(np.maximum(cells, 0.0))
 
 
-def _closest(tables: Sequence[NoisyTable]) -> ConsistentTables:
+def _closest(tables: Sequence[NoisyTable]) -> dict[Names, Floats]:
     _sizes(tables)
     precisions: dict[Names, float] = {}
     sums: dict[Names, Floats] = {}
@@ -269,7 +249,7 @@ def _closest(tables: Sequence[NoisyTable]) -> ConsistentTables:
         sums[names] = sums.get(names, 0.0) + table.precision * table.proportions
     averages = {names: total / precisions[names] for names, total in sums.items()}
     agreement = Agreement({names: cells.shape for names, cells in averages.items()})
-    return ConsistentTables(*nearest_agreeing(agreement, averages, precisions))
+    return nearest_agreeing(agreement, averages, precisions)[0]
 
 
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:
@@ -314,8 +294,8 @@ def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
     for first, second in combinations(tables, 2):
         shared = [name for name in first.attributes if name in second.attributes]
         if shared:
-            apart = margin_of(first, shared) - margin_of(second, shared)
-            largest = max(largest, float(np.abs(apart).max()))
+            one, other = (marginal(t.attributes, t.proportions, shared) for t in (first, second))
+            largest = max(largest, float(np.abs(one - other).max()))
     return largest
 
 

@@ -43,7 +43,7 @@ class LogLinearModel:
     --------
     >>> LogLinearModel.independence((2, 3)).degrees_of_freedom
     2
-    >>> LogLinearModel.no_three_way_interaction((2, 2, 2)).degrees_of_freedom
+    >>> LogLinearModel((2, 2, 2), ((0, 1), (0, 2), (1, 2))).degrees_of_freedom
     1
     """
 
@@ -73,15 +73,6 @@ class LogLinearModel:
     def independence(cls, shape: Sequence[int]) -> "LogLinearModel":
         """Make all attributes of a table of this `shape` independent of one another."""
         return cls(tuple(shape), tuple((axis,) for axis in range(len(shape))))
-
-    @classmethod
-    def no_three_way_interaction(cls, shape: Sequence[int]) -> "LogLinearModel":
-        """Allow any dependence between two attributes of a table of this `shape`, and no other."""
-        if len(shape) < 3:
-            raise DeniableError(
-                f"a table of {len(shape)} attributes has no three-way interaction; give at least 3"
-            )
-        return cls(tuple(shape), tuple(combinations(range(len(shape)), 2)))
 
     @property
     def cells(self) -> int:

@@ -256,9 +256,9 @@ def _two_steps(
     noisy: Floats, records: npt.ArrayLike, model: LogLinearModel, small_cells: SmallCells
 ) -> tuple[Floats, Floats, Flags]:
     """Return the statistic, the fitted counts, and flags of counts that are too small."""
-    found = two_step_estimate(noisy, records, model)
+    nearest, fitted = two_step_estimate(noisy, records, model)
     small = np.zeros(noisy.shape[:-1], dtype=bool)
     if small_cells != "ignore":
-        looked_at = found.tables if small_cells == "table" else found.fitted
+        looked_at = nearest if small_cells == "table" else fitted
         small = ~at_least(looked_at.min(axis=-1), LEAST_COUNT)
-    return chi_squared(noisy, found.fitted), found.fitted, small
+    return chi_squared(noisy, fitted), fitted, small

@@ -10,9 +10,11 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
+from deniable.contingency.two_step import positive_totals
 from deniable.errors import DeniableError, from_extras
 
 with from_extras():
@@ -34,6 +36,7 @@ OPTIONS = {
 TIE = 1e-8  # share by which a solution of smallest norm may miss the least absolute misfit
 SLIGHT = 1e-8
 """Weight of the cells that were not observed: it moves the solution by about as little."""
+GAMMA = 0.01  # [rrba], 7.3.1
 INFEASIBLE = ("infeasible", "infeasible_inaccurate", "infeasible_or_unbounded")
 
 
@@ -114,6 +117,30 @@ def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
     tables = known + basis @ effects
     problem = cp.Problem(cp.Minimize(cp.sum_squares(tables)), [tables >= 0])
     return np.asarray(effects.value) if _solve(problem, "CLARABEL", may_fail=True) else None
+
+
+def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
+    """Solve (7) of [rrba] as published for one table, with cvxpy and CLARABEL.
+
+    It is the reference of the closed form. The `noisy` table, shape (cells,), is finite, and its
+    `total` positive. `gamma`, in [0, 1], is the weight of the first norm; at 1 the solution is not
+    unique. A `DeniableError` is raised for other values, or if the program is not solved.
+    """
+    values = np.asarray(noisy, dtype=float)
+    if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
+        raise DeniableError("the program takes one noisy table of finite numbers")
+    if not 0 <= gamma <= 1:
+        raise DeniableError(f"gamma is {gamma}; it must be in [0, 1]")
+    n = float(positive_totals(total))
+    # In units of the total, so that the solver's tolerances are relative.
+    share = cp.Variable(values.size, nonneg=True)
+    error = share - values / n
+    objective = gamma * cp.norm1(error) + (1 - gamma) * n * cp.sum_squares(error)
+    problem = cp.Problem(cp.Minimize(objective), [cp.sum(share) == 1])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+        raise DeniableError(f"the program of the nearest table was not solved ({problem.status})")
+    return np.asarray(n * np.maximum(share.value, 0.0))
 
 
 def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:

@@ -97,25 +97,22 @@ class Copula:
                 raise DataError(f"class {self.class_name!r}: a share is outside 0 .. 1")
             if abs(sum(self.shares) - 1) > SUM_TOLERANCE:
                 raise DataError(f"class {self.class_name!r}: the shares do not sum to 1")
-        _refuse_bad_correlations(self.correlations, len(names) + bool(self.classes))
+        size, correlations = len(names) + bool(self.classes), self.correlations
+        if correlations.shape != (size, size):
+            raise DataError(
+                f"correlations have the shape {correlations.shape}; there must be {size} rows and "
+                "columns, one for each margin and one for the class"
+            )
+        symmetric = np.isfinite(correlations).all() and (correlations == correlations.T).all()
+        if not symmetric or (np.diag(correlations) != 1).any():
+            raise DataError("correlations must be finite and symmetric, with 1 on the diagonal")
+        if np.linalg.eigvalsh(correlations)[0] <= 0:
+            raise DataError("correlations are not positive definite; fit the copula again")
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numeric attributes."""
         return tuple(margin.name for margin in self.margins)
-
-
-def _refuse_bad_correlations(correlations: Floats, size: int) -> None:
-    if correlations.shape != (size, size):
-        raise DataError(
-            f"correlations have the shape {correlations.shape}; there must be {size} rows and "
-            "columns, one for each margin and one for the class"
-        )
-    symmetric = np.isfinite(correlations).all() and (correlations == correlations.T).all()
-    if not symmetric or (np.diag(correlations) != 1).any():
-        raise DataError("correlations must be finite and symmetric, with 1 on the diagonal")
-    if np.linalg.eigvalsh(correlations)[0] <= 0:
-        raise DataError("correlations are not positive definite; fit the copula again")
 
 
 def to_json(copula: Copula) -> dict[str, Any]:

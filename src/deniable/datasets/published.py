@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
@@ -231,8 +232,6 @@ def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
 
 def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
     """Return the columns of an R data file (.rda), as text that reads back as the same numbers."""
-    import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
-
     with from_extras():
         import rdata  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, get_args
+from typing import Any, BinaryIO, Literal
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import ConfigDict, ValidationError
@@ -44,9 +44,6 @@ class Limits:
     silence_seconds: float = 30
     total_seconds: float = 300
     most_bytes: int = 200_000_000
-
-
-DEFAULT_LIMITS = Limits()
 
 
 class DownloadError(DataError):
@@ -85,9 +82,7 @@ def set_aside(file: Path, target: Path, expected_sha256: str) -> tuple[str, Path
     return digest, file.replace(refused)
 
 
-def download(
-    address: str, target: Path, expected_sha256: str, limits: Limits = DEFAULT_LIMITS
-) -> None:
+def download(address: str, target: Path, expected_sha256: str, limits: Limits) -> None:
     """Download `address`, http or https, to `target`, which appears only whole and verified.
 
     A file with another SHA-256 than `expected_sha256` is moved to `refused/` beside the target. On
@@ -261,7 +256,7 @@ def obtain(
     source: SourceSetting,
     mirror: Path | None,
     folder: Path,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits = Limits(),
     say: Callable[[str], None],
 ) -> ResolvedFile:
     """Obtain the published file of a `dataset` in `folder`, or choose surrogates.
@@ -281,9 +276,6 @@ def obtain(
     say : callable
         Receives the address and the reasons, in lines for a log.
     """
-    if source not in get_args(SourceSetting):
-        allowed = ", ".join(get_args(SourceSetting))
-        raise DataError(f"data.source is {source!r}; give one of {allowed}")
     if source == "surrogate":
         say(f"{dataset.file}: SURROGATE DATA, because data.source is surrogate")
         return ResolvedFile("surrogate", None)

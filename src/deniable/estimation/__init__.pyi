@@ -4,10 +4,8 @@ from .distributions import (
     likelihood_is_fast as likelihood_is_fast,
 )
 from .error_bounds import (
-    accuracy_analysis as accuracy_analysis,
     best_case_relative_error as best_case_relative_error,
     bonferroni_critical_value as bonferroni_critical_value,
-    enough_records as enough_records,
     propagation_factor as propagation_factor,
     records_needed as records_needed,
     smallest_propagation as smallest_propagation,

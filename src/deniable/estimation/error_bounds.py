@@ -14,8 +14,6 @@ second.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
@@ -83,59 +81,6 @@ def records_needed(
     # Rounding may have lifted a whole number over itself.
     one_less = records > 1 and root * sqrt(spread / (records - 1)) <= error
     return records - 1 if one_less else records
-
-
-def enough_records(cells: int, records: int) -> bool:
-    """Return whether there are 10 `records` for each of the `cells` ([multirr], (7): n >> cells).
-
-    The paper leaves the factor open. Ten records per cell are a minimum, not a guarantee: the
-    relative error (6) at equal frequencies is then about sqrt(B / 10), 84 % for 10 cells and over
-    100 % for 100. `records_needed` gives the number for a target error.
-    """
-    if cells < 1:
-        raise DeniableError(f"cells must be at least 1, not {cells}")
-    refuse_no_records(records)
-    return records >= 10 * cells
-
-
-@dataclass(frozen=True)
-class AccuracyAnalysis:
-    """RR-Independent compared with RR-Joint at equal frequencies ([multirr], 3.3).
-
-    `relative_error_independent` is the max over the attributes of sqrt(B_j (|A_j| - 1) / n). As in
-    the paper, each B_j is simultaneous over the categories of its own attribute, not over all
-    attributes. `widest` is the position of the first attribute with this maximum.
-    `relative_error_joint` is sqrt(B (cells - 1) / n), simultaneous over all cells.
-    """
-
-    relative_error_independent: float
-    widest: int
-    relative_error_joint: float
-
-    @property
-    def ratio(self) -> float:
-        """Ratio of the relative errors of RR-Joint and RR-Independent, >= 1."""
-        if not self.relative_error_independent:
-            return 1.0  # one category each: both are exact
-        return self.relative_error_joint / self.relative_error_independent
-
-
-def accuracy_analysis(sizes: Sequence[int], records: int, alpha: float = 0.05) -> AccuracyAnalysis:
-    """Compare RR-Independent and RR-Joint at equal frequencies, with confidence 1 - `alpha`.
-
-    `sizes` are the numbers of categories of the attributes; n is the number of `records`.
-
-    Examples
-    --------
-    >>> found = accuracy_analysis([9, 16, 7, 15, 6, 5, 2, 2], records=32_561)
-    >>> round(found.relative_error_independent, 3), round(found.relative_error_joint, 1)
-    (0.063, 41.5)
-    """
-    if not len(sizes):
-        raise DeniableError("no attributes are given; give the size of at least one")
-    errors = [best_case_relative_error(size, records, alpha) for size in sizes]
-    joint = best_case_relative_error(math.prod(sizes), records, alpha)
-    return AccuracyAnalysis(max(errors), errors.index(max(errors)), joint)
 
 
 def propagation_factor(channel: Channel) -> float:

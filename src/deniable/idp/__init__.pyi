@@ -29,11 +29,11 @@ from .methods import (
 from .microaggregation import Ranking as Ranking, microaggregate as microaggregate
 from .true_dp import (
     TABLE_DISTANCE as TABLE_DISTANCE,
-    NaiveBayes as NaiveBayes,
     NoisyHistograms as NoisyHistograms,
     bins_of_domain as bins_of_domain,
     class_medians as class_medians,
     histograms as histograms,
+    naive_bayes as naive_bayes,
     noisy_histograms as noisy_histograms,
     threshold_rule as threshold_rule,
 )

@@ -142,18 +142,11 @@ class NumericMechanism:
         widths = self.domains.widths
         return np.full(len(widths), float(TABLE_DISTANCE)) if self.by_histograms else widths
 
-    @cached_property
-    def formed_of(self) -> methods.Method:
-        """The method of `deniable.idp.methods`."""
-        assert self.method != "histograms"
-        return self.method
-
     def masking_of(self, data: NumericMicrodata) -> methods.Masking:
         """Return centroids and noise scales for the original records `data`."""
+        assert self.method != "histograms"
         ranking = Ranking.of(self.domains.inner(data.values))
-        return methods.masking(
-            self.formed_of, ranking, self.k or 1, self.domains.widths, self.budget
-        )
+        return methods.masking(self.method, ranking, self.k or 1, self.domains.widths, self.budget)
 
 
 def refuse_bad_parameters(

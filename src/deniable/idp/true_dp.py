@@ -143,24 +143,20 @@ def binned(values: Floats, upper: Floats, bins: int) -> Counts:
     return np.minimum(places, bins - 1).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class NaiveBayes:
-    """Classifier that assumes independent attributes within a class, from released `histograms`."""
+def naive_bayes(tables: NoisyHistograms, values: ArrayLike) -> Counts:
+    """Return the most probable class of each record, if attributes are independent in a class.
 
-    histograms: NoisyHistograms
-
-    def predict(self, values: ArrayLike) -> Counts:
-        """Return the most probable class, shape (records,), of `values` (records, attributes)."""
-        tables = self.histograms
-        codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
-        # Unseen values have the weight of half a record, as with Jeffreys' prior.
-        records = tables.class_counts.astype(float)
-        seen = tables.distributions() * records[:, None] + 0.5
-        log_shares = np.log(seen / (records[:, None] + 0.5 * tables.bins))
-        scores = np.log(records + 0.5) + sum(
-            log_shares[attribute][:, column].T for attribute, column in enumerate(codes.T)
-        )
-        return np.asarray(np.argmax(scores, axis=1))
+    The `tables` are released, and the `values` have the shape (records, attributes).
+    """
+    codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
+    # Unseen values have the weight of half a record, as with Jeffreys' prior.
+    records = tables.class_counts.astype(float)
+    seen = tables.distributions() * records[:, None] + 0.5
+    log_shares = np.log(seen / (records[:, None] + 0.5 * tables.bins))
+    scores = np.log(records + 0.5) + sum(
+        log_shares[attribute][:, column].T for attribute, column in enumerate(codes.T)
+    )
+    return np.asarray(np.argmax(scores, axis=1))
 
 
 def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[Floats, Floats]:

@@ -116,7 +116,7 @@ def _made(block: Block, epsilon: float, kind: str) -> Channel:
     if kind == "square-wave" and not block.on_a_grid:
         return SquareWaveOrMissing.of_epsilon(block.part.size - 1, epsilon)
     if kind != "designed":
-        return MAKERS[kind](block.part.size, epsilon)
+        return MAKERS[kind].of_epsilon(block.part.size, epsilon)
     from deniable.design import Requirements, design  # noqa: PLC0415 - seldom needed, slow
 
     reports: Literal["square", "any"] = "square" if block.categories_only else "any"

@@ -20,7 +20,7 @@ from deniable.channels import (
     best_protocol,
     protocol_candidates,
 )
-from deniable.channels.protocols import choosing
+from deniable.channels.protocols import choosing, probability_of_epsilon
 from deniable.channels.protocols.choosing import MAX_WORK
 from deniable.channels.protocols.projective_geometry import work
 from deniable.errors import ChannelError
@@ -102,10 +102,12 @@ def test_subsets_are_of_the_best_size(size, epsilon):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 1.5, 2.0])
 @pytest.mark.parametrize("size", [4, 7, 13])
 def test_primes_are_the_best(size, epsilon):
-    variances = {
-        q: float(ProjectiveGeometry.of_epsilon(size, epsilon, q).own_variance(1 / size))
-        for q in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-    }
+    def variance(q):
+        points = ProjectiveGeometry(size, q, 0.5)
+        probability = probability_of_epsilon(epsilon, points.reports, points.members)
+        return float(ProjectiveGeometry(size, q, probability).own_variance(1 / size))
+
+    variances = {q: variance(q) for q in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)}
     assert variances[ProjectiveGeometry.of_epsilon(size, epsilon).prime] == min(variances.values())
 
 

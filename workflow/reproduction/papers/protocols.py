@@ -22,10 +22,10 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_BITS = 16  # of unary encoding: neither its epsilon nor its variance depends on their number
 MAX_ENTRIES = 2**14  # entries up to which the audit takes the ratios of a matrix column by column
 PROTOCOLS: Mapping[str, Callable[[int, float], Any]] = {
-    "generalized randomized response": MAKERS["generalized-rr"],
-    "subset selection": MAKERS["subset-selection"],
-    "Hadamard response": MAKERS["hadamard"],
-    "projective geometry response": MAKERS["projective-geometry"],
+    "generalized randomized response": MAKERS["generalized-rr"].of_epsilon,
+    "subset selection": MAKERS["subset-selection"].of_epsilon,
+    "Hadamard response": MAKERS["hadamard"].of_epsilon,
+    "projective geometry response": MAKERS["projective-geometry"].of_epsilon,
     "optimized unary encoding": lambda size, epsilon: UnaryEncoding(min(size, MAX_BITS), epsilon),
     "local hashing": LocalHashing,
 }

@@ -57,25 +57,24 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
 
     @classmethod
     def of_epsilon(
-        cls, size: int, epsilon: float, prime: int | None = None, largest_work: float = math.inf
+        cls, size: int, epsilon: float, largest_work: float = math.inf
     ) -> "ProjectiveGeometry":
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 
-        By default the `prime` gives the own estimate of a category as frequent as all others the
-        least variance, among primes with at most 2 ** 25 cells to transform and, if there are any,
-        with a `work` of at most `largest_work`.
+        The prime gives the own estimate of a category as frequent as all others the least variance,
+        among primes with at most 2 ** 25 cells to transform and, if there are any, with a `work` of
+        at most `largest_work`.
         """
         pure.refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
-        if prime is None:
-            if size >= MAX_TRANSFORM:
-                raise ChannelError(
-                    f"{size:,} categories are too many for a transform (limit "
-                    f"{MAX_TRANSFORM:,}); give a prime, and count by other means"
-                )
-            primes = _primes_to_try(size, epsilon)
-            quick = [q for q in primes if work(size, q) <= largest_work]
-            prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
+        if size >= MAX_TRANSFORM:
+            raise ChannelError(
+                f"{size:,} categories are too many for a transform (limit {MAX_TRANSFORM:,}); take "
+                "another protocol, such as `best_protocol` chooses"
+            )
+        primes = _primes_to_try(size, epsilon)
+        quick = [q for q in primes if work(size, q) <= largest_work]
+        prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
         t = _dimension(size, prime)
         probability = pure.probability_of_epsilon(epsilon, _points(t, prime), _points(t - 1, prime))
         return cls(size, prime, probability)

@@ -13,9 +13,8 @@ from deniable.channels.asked import closest_within, refuse_epsilon, refuse_no_nu
 from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import exact_ratio
-from deniable.channels.maps import SINGULAR_WEIGHT, refuse_no_records, refuse_other_than_whole
+from deniable.channels.maps import SINGULAR_WEIGHT, refuse_other_than_whole
 from deniable.errors import ChannelError
-from deniable.records import refuse_foreign_codes
 from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
 
 MAX_TALLY = 2**27  # reports up to which one counter a report is kept: a gigabyte
@@ -110,32 +109,6 @@ class TwoLevelChannel(Channel):
         supported = self.support_of_others + self.gain * np.asarray(proportions, dtype=float)
         return np.asarray(supported * (1 - supported) / self.gain**2)
 
-    def supports(self, reports: Codes) -> Counts:
-        """Return how many of the records' `reports` support each category, shape (size,).
-
-        `estimate_from_supports` takes them. Supports of several files add up. This needs no counter
-        for each value; 40 categories may have too many values. Raises `DataError` for an unknown
-        code.
-        """
-        reported = np.asarray(reports).reshape(-1)
-        refuse_foreign_codes(reported, self.reports, "the reports")
-        return self._supports(reported)
-
-    def _supports(self, reported: Codes) -> Counts:
-        tally = np.bincount(reported, minlength=self.reports)
-        return np.rint(self.membership_sums(tally.astype(float))).astype(np.int64)
-
-    def estimate_from_supports(self, supports: npt.ArrayLike, records: int) -> Floats:
-        """Return the own estimate of the true proportions from `supports` of so many `records`.
-
-        It equals `estimate` of the tally with the inverse "own". Supports have the shape (...,
-        size).
-        """
-        self.refuse_singular()
-        refuse_no_records(records)
-        shares = self._fitting(supports, "supports") / records
-        return np.asarray((shares - self.support_of_others) / self.gain)
-
     def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
         if self.singular or self.size * self.reports > MAX_TUNED:
             return self
@@ -146,7 +119,7 @@ class TwoLevelChannel(Channel):
         if self.reports > limit:
             raise ChannelError(
                 f"{self.reports:,} reports are too many to have a number each (limit {limit:,}); "
-                "count from the records by `supports`, and estimate by `estimate_from_supports`"
+                "take another protocol, such as `best_protocol` chooses"
             )
 
     @property

@@ -155,13 +155,6 @@ class SubsetSelection(pure.TwoLevelChannel):
         found = self.elements(codes.reshape(-1)) == category
         return np.asarray(found.any(axis=1).reshape(codes.shape))
 
-    def _supports(self, reported: Codes) -> Counts:
-        counts = np.zeros(self.size, dtype=np.int64)
-        for start in range(0, reported.size, pure.CHUNK_RECORDS):
-            elements = self.elements(reported[start : start + pure.CHUNK_RECORDS])
-            counts += np.bincount(elements.reshape(-1), minlength=self.size)
-        return counts
-
     def membership_sums(self, values: Floats) -> Floats:
         rows = np.reshape(values, (-1, self.reports))
         sums = np.zeros((len(rows), self.size))

@@ -29,7 +29,6 @@ from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.idp import (
     METHODS,
-    NaiveBayes,
     NoisyHistograms,
     Ranking,
     bins_of_domain,
@@ -37,6 +36,7 @@ from deniable.idp import (
     f_measures,
     majority_f_measures,
     masking,
+    naive_bayes,
     noisy_histograms,
     threshold_rule,
 )
@@ -99,8 +99,8 @@ class IdpForests:
                 continue
             if method == "dp_naive_bayes":
                 column = [self.data.position(self.attribute)]
-                bayes = NaiveBayes(self._histograms(column, upper, epsilon, generator))
-                found.append(self._measured(bayes.predict(test.values[:, column])))
+                tables = self._histograms(column, upper, epsilon, generator)
+                found.append(self._measured(naive_bayes(tables, test.values[:, column])))
                 continue
             if method == "dp_synthetic":
                 tables = self._histograms(slice(None), upper, epsilon, generator)

@@ -22,7 +22,7 @@ from deniable.contingency import (
     NoisyTable,
     consistent_tables,
     largest_disagreement,
-    margin_of,
+    marginal,
     nearest_tables,
     reconstruct_printed,
 )
@@ -122,7 +122,11 @@ def _trial(
 ) -> Iterator[dict[str, Any]]:
     before = {table.attributes: table.proportions for table in noisy}
     holding = {c: [t for t in noisy if set(c) <= set(t.attributes)] for c in wanted}
-    margins = {names: margin_of(found[0], names) for names, found in holding.items() if found}
+    margins = {
+        names: marginal(found[0].attributes, found[0].proportions, names)
+        for names, found in holding.items()
+        if found
+    }
     layout = Layout.of(noisy, [])
     about: dict[str, Any] = {
         "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
@@ -140,7 +144,7 @@ def _trial(
                 for names, table in (before | margins).items()
             }
         else:
-            after = dict(consistent_tables(noisy, wanted, norm=method).tables)
+            after = consistent_tables(noisy, wanted, norm=method)
         about["disagreement_after"] = largest_disagreement(
             [NoisyTable(names, after[names]) for names in before]
         )
