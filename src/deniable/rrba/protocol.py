@@ -104,23 +104,17 @@ class Aggregator:
 
     def receive(self, message: Answer | Refusal) -> None:
         """Count a `message` if it is the first one to an open question, from the right client."""
-        number = message.question if type(message.question) is int else 0
-        question = self._open.get(number)
+        question = self._open.get(message.question)
         if question is None:
-            known = 1 <= number <= self._questions
+            known = 1 <= message.question <= self._questions
             self.passed_over["late or doubled" if known else "to no question"] += 1
         elif question.client != message.client:
             self.passed_over["from another client"] += 1
         elif isinstance(message, Refusal):
             self.passed_over["refused"] += 1
             del self._open[message.question]
-        elif not (
-            isinstance(message.cells, tuple)
-            and len(message.cells) == len(question.tables)
-            and all(
-                type(cell) is int and 0 <= cell < len(table)
-                for cell, table in zip(message.cells, question.tables, strict=True)
-            )
+        elif len(message.cells) != len(question.tables) or any(
+            cell >= len(table) for cell, table in zip(message.cells, question.tables, strict=True)
         ):
             self.passed_over["malformed"] += 1
         else:
