@@ -154,7 +154,7 @@ class ReleaseSettings(Strict):
         }
 
     def refuse_another_plan(self, plan: "Plan") -> None:
-        """Raise `DeniableError` if a risk of the `plan` is not accepted, or an accepted one is none.
+        """Raise `DeniableError` if a risk of the `plan` is not accepted, or one is unknown.
 
         Also if the plan is for another population.
         """
