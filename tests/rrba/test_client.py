@@ -148,10 +148,10 @@ def test_an_empty_view_is_answered_with_nothing() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"answers": (-3, 1)}, "holds the answer -3"),
-        ({"answers": (("x", -3), ("y", 1))}, r"holds the answer \('x', -3\)"),
+        ({"answers": (-3, 1)}, "answers.0"),
+        ({"answers": (("x", -3), ("y", 1))}, "greater than or equal to 0"),
         ({"answers": (("x", 2),)}, r"a cell, 0 .. 1"),
-        ({"answers": (("x", 0.0),)}, "give pairs"),
+        ({"answers": (("x", 0.0),)}, "valid integer"),
         ({"answers": (("x", 0), ("x", 1))}, "block 4 on c names the client 'x' twice"),
         ({"keep": 1.0}, r"must be in \(0, 1\)"),
         ({"table": (0.5, 0.6)}, "not to 1"),
@@ -163,7 +163,7 @@ def test_reports_that_would_be_counted_wrongly_are_refused(
 ) -> None:
     report = BlockReport(4, ("c",), 0.5, HALF, (("x", 0), ("y", 0), ("z", 1)))
     assert report.counts == (2, 1)
-    with pytest.raises(DeniableError, match=message):
+    with pytest.raises((DeniableError, ValueError), match=message):
         replace(report, **changed)
 
 
@@ -185,5 +185,5 @@ def test_reports_that_would_be_counted_wrongly_are_refused(
     ],
 )
 def test_malformed_questions_are_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(DeniableError, match="a malformed question"):
+    with pytest.raises(ValueError, match="for Question"):
         replace(Question(1, "c0", 0.5, PAIR, (EVEN,)), **changed)

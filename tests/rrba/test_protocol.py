@@ -16,7 +16,7 @@ from deniable.records.domain import Attribute, Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Refusal
 from deniable.rrba.protocol import Aggregator, Server, run_rrba
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel
-from deniable.rrba.views import View, make_views
+from deniable.rrba.views import Combination, View, make_views
 from deniable.sampling import SystemRandomSource
 
 ERROR_RATE = 1e-6
@@ -37,6 +37,10 @@ def crowd(size: int, seed: int = 1, budget: float = math.inf) -> list[Client]:
         )
         for number in range(size)
     ]
+
+
+def answers_of(server: Server, combination: Combination) -> int:
+    return sum(len(report.answers) for report in server._reports.get(combination, []))
 
 
 def aggregator(rule: Rule = POOLED, keep: float = 0.5, seed: int = 2) -> Aggregator:
@@ -105,12 +109,12 @@ def test_lost_and_doubled_messages(
         run_block(asking, server, clients, names, deliver=there, deliver_back=note)
     # Every client of whom an answer arrived counts once, whatever was doubled; no other counts.
     views = asking.views
-    counted = sum(server.answers(c) for c in server.combinations)
+    counted = sum(answers_of(server, c) for c in list(server._reports))
     assert counted == len(arrived) * len(views[0])
     assert len({len(view) for view in views}) == 1
     lost = sum(sizes) - len(arrived)
     assert asking.passed_over["no answer"] + asking.passed_over["refused"] == lost
-    for combination in server.combinations:
+    for combination in list(server._reports):
         assert server.estimate(combination).sum() == pytest.approx(1.0, abs=1e-9)
 
 
@@ -121,7 +125,7 @@ def test_losses_that_do_not_look_at_values_leave_estimates_unbiased(size: int, s
     asking, server = aggregator(seed=seed), Server()
     clients = {each.name: each for each in crowd(size, seed)}
     run_block(asking, server, clients, list(clients), deliver_back=Network([1, 0], seed))
-    for combination in server.combinations:
+    for combination in list(server._reports):
         (report,) = server._of(combination)
         expected = table_channel(report.table, 0.5).estimate(report.counts)
         np.testing.assert_allclose(server.estimate(combination), expected, atol=1e-9)
@@ -148,10 +152,8 @@ def test_of_a_client_that_answers_twice_the_first_answer_counts(cells: list[int]
         (Answer(2, "x", (0,)), "to no question"),
         (Answer(0, "x", (0,)), "to no question"),
         (Answer(1, "x", (6,)), "malformed"),
-        (Answer(1, "x", (-1,)), "malformed"),
         (Answer(1, "x", (0, 0)), "malformed"),
         (Answer(1, "x", ()), "malformed"),
-        (Answer(1, "x", (0.5,)), "malformed"),  # type: ignore[arg-type]
         (Refusal(1, "x", "no"), "refused"),
     ],
 )
@@ -168,19 +170,12 @@ def test_odd_messages_are_passed_over(message: Answer | Refusal, reason: str) ->
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        Answer([1], "x", (0,)),  # type: ignore[arg-type]
-        Answer(1, "x", None),  # type: ignore[arg-type]
-    ],
+    ("question", "cells"),
+    [([1], (0,)), (True, (0,)), (1, None), (1, (-1,)), (1, (0.5,)), (1, [0])],
 )
-def test_malformed_answers_are_passed_over(answer: Answer) -> None:
-    asking = Aggregator(BINARY, [PAIR], 0.5, np.random.default_rng(1))
-    asking.open_block(["x"])
-    asking.receive(answer)
-    assert sum(asking.passed_over.values()) == 1
-    asking.receive(Answer(1, "x", (3,)))
-    assert asking.close_block()[0].counts == (0, 0, 0, 1)
+def test_malformed_answers_are_refused(question: Any, cells: Any) -> None:
+    with pytest.raises(ValueError, match="for Answer"):
+        Answer(question, "x", cells)
 
 
 @pytest.mark.parametrize("rule", [POOLED, PRINTED, PRINTED_FIRST_VERSION])
@@ -200,7 +195,7 @@ def test_a_block_in_which_all_is_lost_is_an_empty_one() -> None:
     clients = {each.name: each for each in crowd(5)}
     run_block(asking, server, clients, list(clients), deliver=lambda _: [])
     assert asking.passed_over["no answer"] == 5
-    assert server.combinations == []
+    assert list(server._reports) == []
     with pytest.raises(DeniableError, match="no answers came for a, b"):
         server.estimate(("a", "b"))
 
@@ -211,7 +206,7 @@ def test_a_report_that_comes_twice_counts_once() -> None:
     report = BlockReport(0, ("c",), 0.5, (0.5, 0.5), answers)
     for _ in range(3):
         server.receive(report)
-    assert server.answers(("c",)) == 4
+    assert answers_of(server, ("c",)) == 4
     # (3/4 - 1/4) / (1/2) = 1, by hand.
     np.testing.assert_allclose(server.estimate(("c",)), [1.0, 0.0], atol=1e-12)
 
@@ -234,7 +229,7 @@ def test_one_category() -> None:
     clients = [Client(f"c{i}", domain, [0], 0.001, SystemRandomSource()) for i in range(5)]
     server = Server()
     run_rrba(Aggregator(domain, [view], 0.9, np.random.default_rng(1)), server, clients, 2)
-    assert server.answers(("only",)) == 5
+    assert answers_of(server, ("only",)) == 5
     assert server.estimate(("only",)).tolist() == pytest.approx([1.0])
     assert all(each.spent == 0 for each in clients)
 
@@ -246,7 +241,7 @@ def test_ten_thousand_categories() -> None:
     server = Server()
     run_rrba(Aggregator(domain, [(("id",),)], 0.5, generator), server, clients, 4)
     estimate = server.estimate(("id",))
-    assert server.answers(("id",)) == 12
+    assert answers_of(server, ("id",)) == 12
     assert estimate.sum() == pytest.approx(1.0, abs=1e-9)
     assert estimate.argmax() == 9_999
     # The first table is uniform: epsilon ln(1 + 10,000) at p = 1/2.
@@ -327,7 +322,7 @@ def test_the_blocks_of_each_aggregator_count(sizes: list[int], block: int) -> No
     for number, size in enumerate(sizes):
         run_rrba(binary_aggregator(PAIR), server, binary_crowd(size, f"{number}."), block)
     if sum(sizes):
-        assert server.answers(PAIR[0]) == sum(sizes)
+        assert answers_of(server, PAIR[0]) == sum(sizes)
         assert server.estimate(PAIR[0]).sum() == pytest.approx(1.0, abs=1e-9)
 
 
@@ -339,7 +334,7 @@ def test_a_client_of_two_aggregators_pays_both_and_counts_once() -> None:
         run_rrba(asking, server, [asked], 1)  # each begins with its question 1 and block 0
         assert asking.passed_over["refused"] == 0
         assert asked.spent == pytest.approx(once + (number - 1) * math.log(1 + 4 / 3))
-    assert server.answers(PAIR[0]) == 1
+    assert answers_of(server, PAIR[0]) == 1
     assert [report.keep for report in server._of(PAIR[0])] == [0.5]
 
 
@@ -348,13 +343,13 @@ def test_only_the_clients_that_were_counted_are_left_out() -> None:
     server = Server()
     server.receive(BlockReport(0, ("c",), 0.5, HALF, (("x", 0), ("y", 1))))
     server.receive(BlockReport(0, ("c",), 0.5, (0.75, 0.25), (("y", 0), ("z", 0))))
-    assert server.answers(("c",)) == 3
+    assert answers_of(server, ("c",)) == 3
     # (2 - (2 * 1/2 + 3/4) / 2) / (3 / 2) = 3/4.
     np.testing.assert_allclose(server.estimate(("c",)), [0.75, 0.25], atol=1e-12)
-    assert server.combinations == [("c",)]
+    assert list(server._reports) == [("c",)]
     # On another combination y has not been counted.
     server.receive(BlockReport(0, ("d",), 0.5, HALF, (("y", 0),)))
-    assert server.answers(("d",)) == 1
+    assert answers_of(server, ("d",)) == 1
 
 
 def test_aggregators_of_different_domains_are_refused() -> None:
@@ -362,7 +357,7 @@ def test_aggregators_of_different_domains_are_refused() -> None:
     server.receive(BlockReport(0, ("c",), 0.5, HALF, (("x", 0),)))
     with pytest.raises(DeniableError, match="on c have tables of 2 and of 3 cells"):
         server.receive(BlockReport(0, ("c",), 0.5, (0.5, 0.25, 0.25), (("y", 2),)))
-    assert server.answers(("c",)) == 1
+    assert answers_of(server, ("c",)) == 1
 
 
 def test_each_view_is_asked_alike() -> None:
@@ -382,4 +377,4 @@ def test_a_client_named_twice_in_a_block_is_refused() -> None:
         run_block(asking, server, {"c0": asked}, ["c0", "c0"])
     assert asked.spent == 0
     run_block(asking, server, {"c0": asked}, ["c0"])  # nothing was begun
-    assert {report.block for c in server.combinations for report in server._of(c)} == {0}
+    assert {report.block for c in list(server._reports) for report in server._reports[c]} == {0}

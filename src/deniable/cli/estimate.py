@@ -198,10 +198,6 @@ def _text(facts: list[str], answers: Answers) -> str:
         right = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
         new = [note for note in notes_on(answer) if note not in shown]
         shown.update(new)
-        lines += [
-            "",
-            title,
-            *aligned([*map(str, table)], rows, right),
-            *(INDENT + note for note in new),
-        ]
+        lines += ["", title, *aligned([*map(str, table)], rows, right)]
+        lines += [INDENT + note for note in new]
     return "".join(f"{plain(line)}\n" for line in lines)

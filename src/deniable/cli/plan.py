@@ -74,9 +74,8 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
         if name not in ("command", *used) and value != options.parser.get_default(name):
             unused = name.replace("_", "-")
             where = ", or state it in that file" if name == "part" and used[0] == "settings" else ""
-            raise DeniableError(
-                f"--{used[0]} does not use the option {unused}; leave it out{where}"
-            )
+            problem = f"--{used[0]} does not use the option {unused}; leave it out{where}"
+            raise DeniableError(problem)
 
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:

@@ -8,21 +8,20 @@ Each protocol results in a two-way table for every pair. Estimates, by equation 
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import get_args
 
 import numpy as np
-import pandas as pd
 from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
-from deniable.randomized_response.dependence import Pair, dependences_from_tables, pair_measures
+from deniable.randomized_response.dependence import Pair
 from deniable.randomized_response.protocols import (
     Protocol,
     claimed_epsilon,
@@ -97,17 +96,6 @@ class AssessmentProtocol(ABC):
         The sum over the reports that the attribute is in.
         """
         return {name: composed_epsilon(self.domain, self.sent, name) for name in self.domain.names}
-
-    def assess(
-        self, data: Microdata, source: RandomnessSource, ordinal: Collection[str] = ()
-    ) -> pd.DataFrame:
-        """Run the protocol and measure the dependence of every pair of attributes.
-
-        `data` and `source` are as in `reports`; `ordinal` and the result are as in
-        `deniable.randomized_response.dependence.dependences`.
-        """
-        tables = self.tables(self.reports(data, source))
-        return dependences_from_tables(tables, pair_measures(self.domain, ordinal))
 
 
 @dataclass(frozen=True, eq=False)

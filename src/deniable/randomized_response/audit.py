@@ -37,6 +37,7 @@ SUMMED = "all attributes, pairs composed"
 WAIVED = "all attributes, as if released once"
 ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
 MAX_AUDITED_MATRIX = 1000
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,7 @@ def clusters_table(
     return pd.DataFrame(rows, columns=["t_v", "t_d", "cluster", "attributes", "cells"])
 
 
-def _record_row(
-    mechanism: str, domain: Domain, setting: Setting, t_v: int | None = None
-) -> dict[str, Any]:
+def _record_row(mechanism: str, domain: Domain, setting: Setting, t_v: int | None = None) -> Row:
     # Independent reports compose exactly: the parity of the record is the product of parities. A
     # matrix of two rows has its logarithm rounded as all others.
     alone = summed(audit_attribute(size, setting.p, setting.reading) for size in domain.shape)
@@ -164,9 +163,7 @@ def summed(findings: Iterable[Finding]) -> Finding:
     return Finding(*map(sum, parts))
 
 
-def _clusters(
-    domain: Domain, clusters: Clustering, t_v: int, setting: Setting
-) -> Iterator[dict[str, Any]]:
+def _clusters(domain: Domain, clusters: Clustering, t_v: int, setting: Setting) -> Iterator[Row]:
     for mechanism in CLUSTER_MECHANISMS:
         name, changes = f"rr_clusters {mechanism}", _Changes(domain, setting, mechanism)
         for cluster in clusters:
@@ -181,7 +178,7 @@ def _clusters(
 
 def audit_row(
     mechanism: str, setting: Setting, unit: str, of: str, finding: Finding, t_v: int | None = None
-) -> dict[str, Any]:
+) -> Row:
     """Return a row of the audit of a `mechanism` at a `setting`.
 
     `unit` is the kind of change ("attribute", "record"), `of` its name, `finding` the epsilons, and
@@ -202,7 +199,7 @@ def audit_row(
     }
 
 
-def audit_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def audit_table(rows: Iterable[Row]) -> pd.DataFrame:
     """Return `rows` of `audit_row` as a table."""
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
@@ -254,7 +251,7 @@ def audit_assessments(
     return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
 
 
-def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[dict[str, Any]]:
+def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[Row]:
     once = _Changes(domain, setting, "kronecker").alone
     yield audit_row("assessment attributes", setting, "record", "all attributes", once)
     for mechanism in CLUSTER_MECHANISMS:
@@ -290,7 +287,7 @@ def risk_table(
     most the epsilon of RR-Independent: ``equal_risk_record`` and ``equal_risk_attribute`` (every
     attribute's) of the release, ``equal_risk_with_assessment`` of the total for a record.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     single: Clustering = tuple(combinations(domain.names, 1))
     for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
         alone = _Changes(domain, setting, "kronecker")
@@ -304,7 +301,7 @@ def risk_table(
 
 def _risks(
     mechanism: str, t_v: int | None, clusters: Clustering, changes: _Changes, ways: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     once = changes.alone
     release = changes.record(clusters).exact
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}

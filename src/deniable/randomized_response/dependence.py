@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Floats, at_least
-from deniable.channels import Channel, ProductChannel
+from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import estimated_or_uniform
 from deniable.records import Domain, Microdata
@@ -164,15 +164,11 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     A singular channel has weight 0. A singular attribute is taken as uniform, with a warning.
     """
     values = np.asarray(counts, dtype=float)
-    joint = estimated_or_uniform(values, channel, _by_own_inverse)
+    joint = estimated_or_uniform(values, channel, lambda own, by: by.estimate(own, "own"))
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
     noise = np.inf if channel.singular else variance_of_dependence(values, channel)
     found = shrunk_joint(table, noise)
     return Shrunk(found.estimate.reshape(joint.shape), found.weight)
-
-
-def _by_own_inverse(counts: npt.NDArray[Any], channel: Channel) -> Floats:
-    return channel.estimate(counts, "own")
 
 
 def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
@@ -206,7 +202,7 @@ def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Fl
     of true ones cause a relative error of order 1 / records.
     """
     values = np.asarray(counts, dtype=float)
-    joint = _by_own_inverse(values, channel)
+    joint = channel.estimate(values, "own")
     records = values.sum(axis=-1)
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
     reports = values.reshape(*joint.shape[:-1], *channel.report_shape) / records[..., None, None]
@@ -214,7 +210,7 @@ def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Fl
     of_reports, of_truth = reports, table
     for axis, factor, margin in zip((-1, -2), channel.factors, margins, strict=True):
         indicators = np.eye(factor.size)
-        scores = _by_own_inverse(np.eye(factor.reports), factor)
+        scores = factor.estimate(np.eye(factor.reports), "own")
         of_reports = of_reports * np.expand_dims(_squared_distances(scores, margin), axis)
         of_truth = of_truth * np.expand_dims(_squared_distances(indicators, margin), axis)
     total = of_reports.sum(axis=(-2, -1)) - of_truth.sum(axis=(-2, -1))

@@ -138,7 +138,8 @@ def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
 def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
     """Return the codes of text `values` of an `attribute`, shape (records,).
 
-    Raises `DataError`, beginning with `where`, for the first missing or unknown value.
+    Raises `DataError`, with `where`, record (from 1), column, value and remedy, for the first value
+    that is missing or unknown.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 

@@ -9,12 +9,14 @@ import os
 import platform
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
 
 from deniable import __version__
 from deniable.errors import DeniableError
@@ -33,7 +35,7 @@ def current_versions() -> dict[str, str]:
     return found | {"python": platform.python_version()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(strict=True))
 class Journal:
     """The facts of a draw.
 
@@ -54,20 +56,12 @@ def journal_of(folder: Path) -> Journal:
     file = folder / PRIVATE / JOURNAL_FILE
     try:
         values = read_json(file)
-        journal = Journal(**(values | {"place": PlaceOfKey(**values["place"])}))
-        place = journal.place
-        texts = [journal.records, journal.drawn, place.label, place.machine]
-        texts += [] if place.folder is None else [place.folder]
-        if not (isinstance(journal.plan, dict) and isinstance(journal.versions, dict)):
-            raise ValueError
-        if not all(isinstance(each, str) for each in texts):
-            raise ValueError
+        return Journal(**(values | {"place": PlaceOfKey(**values["place"])}))
     except (OSError, ValueError, LookupError, TypeError):
         raise DeniableError(
             f"{file}: missing or damaged since the draw, so the release and its key cannot be "
             "verified; restore the file from a copy"
         ) from None
-    return journal
 
 
 def store_journal(folder: Path, journal: Journal) -> None:

@@ -204,9 +204,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 def refuse_no_proportion(outside_bounds: float) -> None:
     """Raise `DeniableError` if the limit `outside_bounds` is not from 0 to 1."""
     if not (isinstance(outside_bounds, (int, float)) and 0 <= outside_bounds <= 1):
-        raise DeniableError(
-            f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
-        )
+        problem = f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
+        raise DeniableError(problem)
 
 
 def opened_release(

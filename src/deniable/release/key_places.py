@@ -5,8 +5,10 @@ import platform
 import stat
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass
 
 from deniable.errors import DeniableError
 from deniable.files import private_folder, sync_folder, write_once
@@ -29,7 +31,7 @@ class KeyPlace:
         return PlaceOfKey(release, self.folder, label, platform.node())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=ConfigDict(strict=True))
 class PlaceOfKey:
     """The place of the key of one `release`. Methods take the `private` folder of the release.
 

@@ -225,9 +225,8 @@ def _refuse_taken(release: Release, ledger: Ledger) -> None:
     """Refuse a folder of another release, a file in place of it, or a ledger without its entry."""
     folder, public = release.folder, release.folder / PUBLIC
     if public.is_symlink() or (public.exists() and not public.is_dir()):
-        raise DeniableError(
-            f"{public}: a file or a link is there; remove it, or name another folder"
-        )
+        problem = f"{public}: a file or a link is there; remove it, or name another folder"
+        raise DeniableError(problem)
     refuse_test(release.name, folder)
     refuse_uncounted(ledger, folder)
     if (folder / PRIVATE / ENTRY_FILE).exists():

@@ -40,7 +40,7 @@ def names_in(public: Path) -> set[str]:
 
 
 def refuse_other_files(public: Path) -> None:
-    """Raise `DataError` with a line for each file of `public` that differs from its list."""
+    """Raise `DataError` for each file of `public` that is missing, unlisted, a link or edited."""
     listed = sums_of(public) if (public / SUMS).is_file() else {}
     there = names_in(public) - {MARK_OF_FOLDERS}
     faults = [f"{public / name}: missing" for name in sorted({SUMS, *listed} - there)]
@@ -170,7 +170,10 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
 
 
 def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any]) -> None:
-    """Raise `DeniableError` if a `release` in a `folder` was published by other `settings`."""
+    """Raise `DeniableError` if a `release` in a `folder` was published by other `settings`.
+
+    Also if the entry of the release is missing or damaged.
+    """
     if not (folder / PUBLIC).exists():
         return
     changed: list[str] = []

@@ -133,9 +133,8 @@ class _QuasiIdentifiers:
     def __init__(self, protocol: Protocol | None, names: tuple[str, ...]) -> None:
         for name in names:
             if names.count(name) > 1:
-                raise DeniableError(
-                    f"the quasi-identifier {shown(name)} is given twice; name it once"
-                )
+                problem = f"the quasi-identifier {shown(name)} is given twice; name it once"
+                raise DeniableError(problem)
         if protocol is None:
             raise DeniableError(
                 "risks of quasi-identifiers are measured for plans that randomize all records in "

@@ -173,7 +173,10 @@ class ReleaseSettings(Strict):
         }
 
     def refuse_another_plan(self, plan: "Plan") -> None:
-        """Raise `DeniableError` for other risks or another population of a `plan` than stated."""
+        """Raise `DeniableError` if a risk of the `plan` is not accepted, or one is unknown.
+
+        Also if the plan is for another population.
+        """
         unknown = [name for name in self.accept if name not in plan.risks]
         if unknown:
             allowed = ", ".join(plan.risks) or "none, because the plan has no risk"

@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from deniable.channels import KeepOrReplace, ProductChannel, rounded_up
 from deniable.errors import DeniableError
@@ -16,15 +17,18 @@ from deniable.rrba.tables import table_channel
 from deniable.rrba.views import Combination, View
 from deniable.sampling import RandomSource
 
+MESSAGE = ConfigDict(strict=True)
+Cell = Annotated[int, Field(ge=0)]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=MESSAGE)
 class Question:
     """A message from the aggregator to one `client`.
 
     The `number` is unique per aggregator, and a repeated question keeps it. `keep` is p, the
     probability of a true answer. For each combination of the `view`, `tables` has the distribution
-    of fake answers over its cells. Raises `DeniableError` if a field has another type. The client
-    checks the contents.
+    of fake answers over its cells. A message raises `ValueError` if a field has another type. The
+    client checks the contents.
     """
 
     number: int
@@ -33,26 +37,8 @@ class Question:
     view: View
     tables: tuple[tuple[float, ...], ...]
 
-    def __post_init__(self) -> None:
-        single = ((self.number, int), (self.client, str), (self.keep, float))
-        rows = ((self.view, str), (self.tables, float))
-        if not (
-            all(isinstance(value, kind) for value, kind in single)
-            and all(_are_rows(value, kind) for value, kind in rows)
-        ):
-            raise DeniableError(
-                f"a malformed question: {self!r}; give a whole number, a name, a probability, "
-                "tuples of names and tuples of probabilities"
-            )
 
-
-def _are_rows(value: Any, kind: type) -> bool:
-    return isinstance(value, tuple) and all(
-        isinstance(row, tuple) and all(isinstance(each, kind) for each in row) for row in value
-    )
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=MESSAGE)
 class Answer:
     """A message from a client to the aggregator: one randomized cell for each combination.
 
@@ -62,10 +48,10 @@ class Answer:
 
     question: int
     client: str
-    cells: tuple[int, ...]
+    cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=MESSAGE)
 class Refusal:
     """A message from a client to the aggregator. It depends on questions only, not on true values.
 
@@ -77,26 +63,25 @@ class Refusal:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=MESSAGE)
 class BlockReport:
     """A message from an aggregator to the server: the answers of one block about one combination.
 
     The number of the `block` is unique per aggregator. The `table` of fake answers has one float
     per cell of the `combination`; `keep` is p. The `answers` are pairs of each client and its
-    reported cell. Raises `DeniableError` if p and table define no channel, or for other answers.
+    reported cell. Raises `DeniableError` if p and table define no channel, or lack such a cell.
     """
 
     block: int
     combination: Combination
     keep: float
     table: tuple[float, ...]
-    answers: tuple[tuple[str, int], ...]
+    answers: tuple[tuple[str, Cell], ...]
 
     def __post_init__(self) -> None:
         table_channel(self.table, self.keep)
         for each in self.answers:
-            pair = isinstance(each, tuple) and len(each) == 2 and type(each[1]) is int
-            if not (pair and 0 <= each[1] < len(self.table)):
+            if each[1] >= len(self.table):
                 raise DeniableError(
                     f"{self._named} holds the answer {each!r}; give pairs of a client and a cell, "
                     f"0 .. {len(self.table) - 1}"

@@ -57,9 +57,7 @@ class Agreement:
         if kind not in kinds or not isinstance(aggregator, str):
             raise DeniableError("another kind" if kind else "malformed")
         try:
-            message = kind(**{name: _tuples(each) for name, each in values.items()})
-            hash(message)  # an object of JSON in it has no hash
-            return aggregator, message
+            return aggregator, kind(**{name: _tuples(each) for name, each in values.items()})
         except (DeniableError, TypeError, ValueError, OverflowError, RecursionError):
             raise DeniableError("malformed") from None
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
@@ -48,7 +49,7 @@ class Aggregator:
         domain: Domain,
         views: Sequence[View],
         keep: float | Sequence[float],
-        generator: np.random.Generator,
+        generator: Generator,
         rule: Rule = POOLED,
     ) -> None:
         keeps = [keep] * len(views) if isinstance(keep, float) else keep
@@ -104,23 +105,17 @@ class Aggregator:
 
     def receive(self, message: Answer | Refusal) -> None:
         """Count a `message` if it is the first one to an open question, from the right client."""
-        number = message.question if type(message.question) is int else 0
-        question = self._open.get(number)
+        question = self._open.get(message.question)
         if question is None:
-            known = 1 <= number <= self._questions
+            known = 1 <= message.question <= self._questions
             self.passed_over["late or doubled" if known else "to no question"] += 1
         elif question.client != message.client:
             self.passed_over["from another client"] += 1
         elif isinstance(message, Refusal):
             self.passed_over["refused"] += 1
             del self._open[message.question]
-        elif not (
-            isinstance(message.cells, tuple)
-            and len(message.cells) == len(question.tables)
-            and all(
-                type(cell) is int and 0 <= cell < len(table)
-                for cell, table in zip(message.cells, question.tables, strict=True)
-            )
+        elif len(message.cells) != len(question.tables) or any(
+            cell >= len(table) for cell, table in zip(message.cells, question.tables, strict=True)
         ):
             self.passed_over["malformed"] += 1
         else:
@@ -177,18 +172,9 @@ class Server:
         counted.update(client for client, _ in new)
 
     @property
-    def combinations(self) -> list[Combination]:
-        """The combinations with answers."""
-        return list(self._reports)
-
-    @property
     def reports(self) -> list[BlockReport]:
         """All reports, with the answers that count."""
         return [report for reports in self._reports.values() for report in reports]
-
-    def answers(self, combination: Combination) -> int:
-        """Return the number of answers about a `combination`."""
-        return sum(sum(report.counts) for report in self._of(combination))
 
     def estimate(self, combination: Combination) -> Floats:
         """Return the unbiased estimate of the true proportions of a `combination`, from all blocks.
@@ -196,7 +182,7 @@ class Server:
         It is the sum over blocks of (o - n (1 - p) q), divided by the sum of n p. It sums to 1 but
         may leave [0, 1]. Raises `DeniableError` if the combination has no answers.
         """
-        reports = self._of(combination)
+        reports = self._reports.get(combination)
         if not reports:
             raise DeniableError(
                 f"no answers came for {', '.join(combination)}: nothing can be estimated; ask a "
@@ -206,9 +192,6 @@ class Server:
         fake = (sum(r.counts) * (1 - r.keep) * np.asarray(r.table) for r in reports)
         true = [np.asarray(r.counts) - each for r, each in zip(reports, fake, strict=True)]
         return np.asarray(np.sum(true, axis=0) / kept)
-
-    def _of(self, combination: Combination) -> list[BlockReport]:
-        return self._reports.get(combination, [])
 
 
 def run_rrba(
@@ -279,7 +262,7 @@ class Collection:
 
 
 def collect(
-    true_counts: npt.ArrayLike, keep: float, generator: np.random.Generator, rule: Rule = POOLED
+    true_counts: npt.ArrayLike, keep: float, generator: Generator, rule: Rule = POOLED
 ) -> Collection:
     """Collect one table from blocks of clients, run by run and block by block.
 
@@ -308,9 +291,7 @@ def collect(
     return Collection(keep, reported, tables, state)
 
 
-def multinomial_rows(
-    generator: np.random.Generator, totals: Counts, probabilities: Floats
-) -> Counts:
+def multinomial_rows(generator: Generator, totals: Counts, probabilities: Floats) -> Counts:
     """Draw multinomial counts with row-wise `probabilities`, shape (rows, cells); zeros stay zeros.
 
     NumPy assigns the remainder of rounding to the last category. Here the last one is the most
@@ -331,7 +312,7 @@ def multinomial_rows(
 
 
 def sampled_blocks(
-    truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
+    truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: Generator
 ) -> Counts:
     """Draw clients with replacement by `generator`, for blocks of `sizes` clients, `runs` times.
 
@@ -343,7 +324,7 @@ def sampled_blocks(
 
 
 def split_blocks(
-    counts: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
+    counts: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: Generator
 ) -> Counts:
     """Assign the records of a file to blocks of `sizes` clients at random, `runs` times.
 

@@ -73,7 +73,7 @@ class CsvText:
     ) -> "CsvText":
         """Open the file at `path`; a `delimiter` or `encoding` of None is detected.
 
-        A `DataError` is raised if it cannot be read, is not text, or has no header.
+        A `DataError` is raised if it cannot be read, is not text in this encoding or has no header.
         """
         if delimiter is not None and (
             len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'

@@ -314,7 +314,7 @@ class Schema(Strict):
         return tuple(column.name for column in self.randomized if column.status == "drafted")
 
     def domain(self) -> Domain:
-        """Return the attributes to randomize; raise `DataError` for none, or for no step."""
+        """Return the attributes to randomize; raise `DataError` for none, or one without step."""
         self.refuse_nothing_to_randomize()
         return Domain(tuple(column.attribute() for column in self.randomized))
 

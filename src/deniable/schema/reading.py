@@ -37,5 +37,8 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
 
 
 def read_schema(path: Path | str) -> Schema:
-    """Read a schema from the YAML file `path`; a `DataError` has a line for each error."""
+    """Read a schema from the YAML file `path`.
+
+    A `DataError` is raised if the file cannot be read, with a line for each error in it.
+    """
     return schema_from_dict(read_yaml(path), str(path))
