@@ -22,8 +22,7 @@ from deniable.privacy.breaches import (
     extreme_factors,
     find_breaches,
     permits_breach,
-    worst_downward,
-    worst_upward,
+    worst_set,
 )
 
 SEEDED = settings(deadline=None, max_examples=100, derandomize=True)
@@ -88,7 +87,7 @@ def test_more_reports_than_categories_by_hand():
     found = extreme_factors(CIRCLE, prior)
     assert (found.largest, found.largest_members, found.largest_report) == (4, (0,), 0)
     assert found.smallest == 0
-    worst = worst_upward(CIRCLE, prior, F(1, 3))
+    worst = worst_set(CIRCLE, prior, F(1, 3))
     assert (worst.members, worst.report, worst.posterior) == ((0,), 0, 1)
 
 
@@ -98,7 +97,7 @@ def test_fewer_reports_than_categories_by_hand():
     even = [F(1, 3)] * 3
     np.testing.assert_allclose(posterior_of_set(few, even, [2]), [1 / 7, 7 / 17], rtol=1e-15)
     assert find_breaches(few, even, [2], F(2, 5), F(41, 100)).upward == (1,)
-    worst = worst_upward(few, even, F(1, 2))
+    worst = worst_set(few, even, F(1, 2))
     assert (worst.members, worst.report) == ((0,), 0)  # 4 sevenths
     assert worst.posterior == pytest.approx(4 / 7, rel=1e-15)
 
@@ -212,9 +211,9 @@ def exact_worst(channel, prior, rho, upward):
 @given(channels_with_priors(dense_channels(5) | rectangular_channels(4) | st.just(THREE)), RHO)
 def test_the_worst_sets_are_those_of_all_sets(case, rho):
     channel, prior = case
-    for upward, function in ((True, worst_upward), (False, worst_downward)):
+    for upward, direction in ((True, "upward"), (False, "downward")):
         expected = exact_worst(channel, prior, rho, upward)
-        found = function(channel, prior, rho)
+        found = worst_set(channel, prior, rho, direction)
         if found is None:  # no set below rho but sets of probability 0; no set above but all
             assert expected in ((None, 0) if upward else (None, 1))
             continue
@@ -256,7 +255,7 @@ def test_halves_match_all_subsets(fractions):
     below = bits[bits @ shares < 0.25]
     joint = shares[:, None] * channel.matrix()
     expected = (below @ joint / joint.sum(axis=0)).max()
-    found = worst_upward(channel, prior, 0.25)
+    found = worst_set(channel, prior, 0.25)
     assert found.exact
     assert found.posterior == pytest.approx(expected, rel=1e-12)
     assert found.prior_probability < 0.25
@@ -264,12 +263,12 @@ def test_halves_match_all_subsets(fractions):
 
 def test_beyond_forty_categories_the_answer_is_bracketed():
     channel, prior = random_case(60, 3, True)
-    found = worst_upward(channel, prior, 0.1)
+    found = worst_set(channel, prior, 0.1)
     assert not found.exact
     assert found.posterior <= found.bound < found.posterior + 0.02
     assert found.prior_probability < 0.1
     assert found.posterior == posterior_of_set(channel, prior, found.members)[found.report]
-    low = worst_downward(channel, prior, 0.9)
+    low = worst_set(channel, prior, 0.9, "downward")
     assert low.bound <= low.posterior
     assert low.prior_probability > 0.9
     # What the bound excludes is excluded, what the set attains is permitted, else it is open.
@@ -282,17 +281,17 @@ def test_beyond_forty_categories_the_answer_is_bracketed():
 def test_the_bracket_holds_the_exact_answer(monkeypatch):
     for seed in range(10):
         channel, prior = random_case(12, seed, True)
-        exact = worst_upward(channel, prior, 0.2)
+        exact = worst_set(channel, prior, 0.2)
         with monkeypatch.context() as patched:
             patched.setattr("deniable.privacy.breaches.MAX_ENUMERATED", 5)
-            bracket = worst_upward(channel, prior, 0.2)
+            bracket = worst_set(channel, prior, 0.2)
         assert bracket.posterior <= exact.posterior + 1e-15
         assert exact.posterior <= bracket.bound
 
 
 def test_forty_categories_take_seconds_and_are_exact():
     channel, prior = random_case(40, 5, False)
-    found = worst_upward(channel, prior, 0.05)
+    found = worst_set(channel, prior, 0.05)
     assert found.exact
     assert found.prior_probability < 0.05
 
@@ -300,18 +299,18 @@ def test_forty_categories_take_seconds_and_are_exact():
 def test_a_set_at_the_limit_is_not_below_it():
     # Ten categories of 1/10: at most two of them are below .3.
     channel = KeepOrReplace.uniform(10, 0.5)
-    assert len(worst_upward(channel, [0.1] * 10, 0.3).members) == 2
-    assert len(worst_upward(channel, [0.1] * 10, 0.31).members) == 3
-    assert worst_upward(channel, [0.1] * 10, 0.1) is None
-    assert worst_downward(channel, [0.1] * 10, 0.9) is None
-    assert len(worst_downward(channel, [0.1] * 10, 0.7).members) == 8
+    assert len(worst_set(channel, [0.1] * 10, 0.3).members) == 2
+    assert len(worst_set(channel, [0.1] * 10, 0.31).members) == 3
+    assert worst_set(channel, [0.1] * 10, 0.1) is None
+    assert worst_set(channel, [0.1] * 10, 0.9, "downward") is None
+    assert len(worst_set(channel, [0.1] * 10, 0.7, "downward").members) == 8
 
 
 def test_products_are_searched_too():
     pair = ProductChannel((HALVES, HALVES))
     prior = [F(1, 9), F(2, 9), F(2, 9), F(4, 9)]
     expected = exact_worst(pair, prior, F(1, 4), True)
-    assert worst_upward(pair, prior, F(1, 4)).posterior == pytest.approx(float(expected))
+    assert worst_set(pair, prior, F(1, 4)).posterior == pytest.approx(float(expected))
 
 
 # -- factors ---------------------------------------------------------------------------------------

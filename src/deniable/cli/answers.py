@@ -19,7 +19,7 @@ from deniable.privacy import (
     largest_posterior,
     smallest_posterior,
     witness,
-    worst_upward,
+    worst_set,
 )
 
 Answers = dict[str, Any]
@@ -77,7 +77,7 @@ def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2
     """
     channel = named.channel
     found = witness(channel, rho_1, rho_2)
-    worst = worst_upward(channel, prior, rho_1) if prior is not None else None
+    worst = worst_set(channel, prior, rho_1) if prior is not None else None
     return {
         "rho_1": rho_1,
         "rho_2": rho_2,

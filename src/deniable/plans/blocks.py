@@ -85,7 +85,7 @@ class Block:
             self._shares_of(each) if each.name in names else np.ones((each.size, 1))
             for each in self.part
         )
-        return reduce(_kron, weights)
+        return reduce(np.kron, weights)
 
     def second_moments(self, channel: Channel, names: Sequence[str]) -> float:
         """Return the sum over `shares` of `names` of second moments of one record's estimates.
@@ -124,7 +124,7 @@ class Block:
             else np.ones(each.size)
             for each in self.part
         )
-        return float(self.prior @ reduce(_kron, each_in))
+        return float(self.prior @ reduce(np.kron, each_in))
 
 
 BlockPart = tuple[int, tuple[str, ...]]
@@ -215,7 +215,7 @@ def blocks_of(
         block = Block(
             part,
             numbers,
-            reduce(_kron, [_prior(each, priors) for each in part]),
+            reduce(np.kron, [_prior(each, priors) for each in part]),
             responses == "categories" or typed or len(names) > 1,
             all(responses == "any" and holds_wider_points(schema[name]) for name in numbers),
         )
@@ -279,7 +279,3 @@ def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
             f"each of its {attribute.size} categories"
         )
     return given
-
-
-def _kron(left: Floats, right: Floats) -> Floats:
-    return np.asarray(np.kron(left, right))

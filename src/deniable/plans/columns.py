@@ -62,11 +62,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     def responses(self, source: Any) -> "Responses":
         # A release needs none of them.
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415
-        from deniable.responses import (  # noqa: PLC0415
-            ProtectedRecords,
-            Table,
-            table_within_strata,
-        )
+        from deniable.responses import ProtectedRecords, Table, table_within_strata  # noqa: PLC0415
 
         table_of = partial(Table.of, self.protocol)
         if self.invariant:

@@ -48,11 +48,11 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         **({} if required is None else {"requirement": required.to_json()}),
         "guarantees": [
             {
-                "epsilon": epsilon_to_json(each.epsilon),
-                "unit": each.unit,
-                "conditions": list(each.conditions),
+                "epsilon": epsilon_to_json(own.epsilon),
+                "unit": own.unit,
+                "conditions": [*own.conditions],
             }
-            for each in plan.guarantees
+            for own in plan.guarantees
         ],
         "chosen_from": plan.chosen_from,
         "accept": list(plan.accept),

@@ -23,8 +23,7 @@ from deniable.sampling import (
 )
 from deniable.schema import RecordBatch, RecordsFile, Schema, warn_outside
 
-# A start of the workflow reads this module, and computes nothing.
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a start of the workflow reads this module, and computes nothing
     import pandas as pd
 
     from deniable.channels import Channel
@@ -66,9 +65,7 @@ class Part:
         Respondents are ordered by the SHA-256 of the seed, a colon and their record number,
         counted from 1. The file has so many `records`.
         """
-        keys = [
-            sha256(f"{self.seed}:{number}".encode()).digest() for number in range(1, records + 1)
-        ]
+        keys = [sha256(f"{self.seed}:{n}".encode()).digest() for n in range(1, records + 1)]
         order = sorted(range(records), key=keys.__getitem__)
         begin, end = (records * each // self.of for each in (self.take - 1, self.take))
         return np.sort(np.array(order[begin:end], dtype=np.intp))
@@ -83,8 +80,7 @@ def answering_batches(
     respondents answer.
     """
     if part is None:
-        for batch in batches:
-            yield batch, range(batch.first, batch.first + len(batch))
+        yield from ((each, range(each.first, each.first + len(each))) for each in batches)
         return
     held = list(batches)
     answering = np.zeros(sum(map(len, held)), dtype=bool)
@@ -181,8 +177,8 @@ class Plan(ABC):
     @property
     def unit(self) -> str:
         """The unit of privacy of `epsilon`."""
-        within = f" who stays in a stratum of {' and '.join(self.strata)}" if self.strata else ""
-        return UNIT + within
+        strata = " and ".join(self.strata)
+        return f"{UNIT} who stays in a stratum of {strata}" if strata else UNIT
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -401,7 +397,6 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
         refuse_no_source(chance)
     refuse_no_plan(plan)
     file = RecordsFile.open(records, plan.schema_of_originals, passed=plan.passed)
-    tables = pa.concat_tables(plan.randomize(file.portions(), chance))
+    found: pd.DataFrame = pa.concat_tables(plan.randomize(file.portions(), chance)).to_pandas()
     warn_outside(file.outside.values())
-    protected: pd.DataFrame = tables.to_pandas()
-    return protected
+    return found

@@ -17,18 +17,11 @@ from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Guarantee, Plan, Watch
 from deniable.plans.kinds import KEPT_BACK
 from deniable.plans.risks import KEPT_BACK_RISK
-from deniable.responses import (
-    ProtectedFormat,
-    ProtectedRecords,
-    category_columns,
-    kept_back_table,
-)
+from deniable.responses import ProtectedFormat, ProtectedRecords, category_columns, kept_back_table
 from deniable.sampling import RandomnessSource
 from deniable.schema import RecordBatch
 
 if TYPE_CHECKING:
-    from deniable.pram import StratifiedProtocol
-    from deniable.randomized_response import Protocol
     from deniable.responses import Responses
 
 UNKNOWN = "not shown: the matrices are kept back"
@@ -128,11 +121,6 @@ class KeptBackPlan(Plan):
             weight=own.get("weight"),
             **fields,
         )
-
-
-def target_of(protocol: "Protocol | StratifiedProtocol", bounds: Sequence[float]) -> float:
-    """Return the requested epsilon of matrices in a `protocol`: of their `bounds`, if given."""
-    return sum_of_bounds(bounds) if bounds else protocol.epsilon
 
 
 def sum_of_bounds(bounds: Sequence[float]) -> float:

@@ -17,7 +17,13 @@ from deniable.plans.categorical import (
     clusters_to_json,
     kept_from_json,
 )
-from deniable.pram import StratifiedProtocol, Stratum, channel_of_retention, label
+from deniable.pram import (
+    StratifiedProtocol,
+    Stratum,
+    channel_of_retention,
+    label,
+    randomized_domain,
+)
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
 from deniable.responses import (
@@ -186,14 +192,3 @@ def strata_of(domain: Domain, names: Sequence[str]) -> list[Stratum]:
             "name fewer columns"
         )
     return list(product(*(domain[name].categories for name in names)))
-
-
-def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
-    """Return the columns of a `domain` that are not `strata`; raise `DeniableError` for none."""
-    rest = [name for name in domain.names if name not in strata]
-    if not rest:
-        raise DeniableError(
-            f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
-            "one to randomize"
-        )
-    return domain.project(rest)

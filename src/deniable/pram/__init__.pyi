@@ -19,5 +19,6 @@ from .protocol import (
     label as label,
     margins as margins,
     parts_by_stratum as parts_by_stratum,
+    randomized_domain as randomized_domain,
     shares as shares,
 )

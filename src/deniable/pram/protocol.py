@@ -5,10 +5,9 @@ matrix may depend on the true frequencies. The result has all matrices, for each
 of attributes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,6 @@ Stratum = tuple[str, ...]
 
 AttributeBlock = tuple[str, ...]
 """Attributes that go through one matrix over their joint cells."""
-
-Matrices = Mapping[Stratum, Mapping[AttributeBlock, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +56,6 @@ class StratifiedProtocol:
             raise DeniableError("there is no protocol; give one for each stratum with records")
         for name in self.strata:
             self.domain.position(name)
-        if len(self.strata) == len(self.domain):
-            raise DeniableError(
-                f"all attributes ({', '.join(self.strata)}) are stratum attributes, which are "
-                "released unchanged; leave one to randomize"
-            )
         for stratum, protocol in self.protocols.items():
             self._refuse_misfit(stratum, protocol)
 
@@ -90,7 +82,7 @@ class StratifiedProtocol:
     @cached_property
     def randomized(self) -> Domain:
         """The randomized attributes: all but the strata."""
-        return self.domain.project([n for n in self.domain.names if n not in self.strata])
+        return randomized_domain(self.domain, self.strata)
 
     @property
     def blocks(self) -> Clustering:
@@ -139,13 +131,16 @@ class StratifiedProtocol:
         ordered = tuple(columns[name] for name in self.domain.names)
         return Microdata(self.domain, ordered, data.marks)
 
-    def matrices(self) -> Matrices:
-        """Return the matrix of each block of each stratum, P[u, v] = Pr(report v | true u)."""
-        found = {}
-        for stratum, protocol in self.protocols.items():
-            pairs = zip(protocol.clusters, protocol.channels, strict=True)
-            found[stratum] = {block: channel.matrix() for block, channel in pairs}
-        return found
+
+def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
+    """Return the columns of a `domain` that are not `strata`; raise `DeniableError` for none."""
+    rest = [name for name in domain.names if name not in strata]
+    if not rest:
+        raise DeniableError(
+            f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
+            "one to randomize"
+        )
+    return domain.project(rest)
 
 
 def label(stratum: Stratum) -> str:
@@ -154,12 +149,12 @@ def label(stratum: Stratum) -> str:
 
 
 def parts_by_stratum(
-    data: Microdata, strata: tuple[str, ...], known: Mapping[Stratum, Any] | None = None
+    data: Microdata, strata: tuple[str, ...], known: Container[Stratum]
 ) -> list[tuple[Stratum, Positions]]:
     """Return the records of each stratum of `data` that has any, as ascending positions.
 
-    The `strata` are attributes; the categories name a stratum. If `known` is given, it must have an
-    entry for each stratum with records.
+    The `strata` are attributes; the categories name a stratum. Raises `DeniableError` if a stratum
+    with records is not `known`.
     """
     if not strata:
         return [((), np.arange(len(data)))]
@@ -170,7 +165,7 @@ def parts_by_stratum(
         codes = np.unravel_index(cell, domain.shape)
         stratum = tuple(a.categories[int(code)] for a, code in zip(domain, codes, strict=True))
         rows = np.flatnonzero(cells == cell)
-        if known is not None and stratum not in known:
+        if stratum not in known:
             raise DeniableError(
                 f"{rows.size:,} records (the first is record {rows[0] + 1}) are in the stratum "
                 f"{' x '.join(strata)} = {label(stratum)}, which has no matrix; give it one"

@@ -33,7 +33,7 @@ from .breaches import (
     extreme_factors as extreme_factors,
     find_breaches as find_breaches,
     permits_breach as permits_breach,
-    worst_upward as worst_upward,
+    worst_set as worst_set,
 )
 from .linkage import linked_parties as linked_parties
 from .requirement import (

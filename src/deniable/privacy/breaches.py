@@ -42,9 +42,9 @@ Weights = npt.NDArray[np.int64] | Floats
 class Breach:
     """The randomized values that cause a breach of one set under one prior (Definition 3.1).
 
-    The set has a `prior_probability`, and a `posterior` given each value, shape (reports,), NaN for
-    impossible ones, from [pram], (3.1). `upward` and `downward` are the values that cause a rho_1-to-rho_2 and a
-    rho_2-to-rho_1 breach.
+    The set has a `prior_probability`, and a `posterior` given each value, shape (reports,), from
+    [pram], (3.1), NaN for impossible ones. `upward` and `downward` are the values that cause a
+    rho_1-to-rho_2 and a rho_2-to-rho_1 breach.
     """
 
     prior_probability: float
@@ -118,26 +118,30 @@ def find_breaches(
     return Breach(float(probability), posterior, upward, downward)
 
 
-def worst_upward(channel: Channel, prior: Prior, rho_1: Number) -> WorstSet | None:
-    """Return the set of `prior` probability below `rho_1` with the largest posterior.
+def worst_set(
+    channel: Channel, prior: Prior, rho: Number, direction: Direction = "upward"
+) -> WorstSet | None:
+    """Return the set of `prior` probability below `rho` with the largest posterior.
 
-    An upward rho_1-to-rho_2 breach of some Q through the `channel` exists under this prior if and
+    An upward rho-to-rho_2 breach of some Q through the `channel` exists under this prior if and
     only if that posterior is above rho_2. For each randomized value it is a knapsack: exact for up
     to 40 categories of positive prior, and otherwise a greedy set with the bound of the fractional
-    knapsack. None if no category has a positive prior probability below rho_1.
+    knapsack. None if no category has a positive prior probability below rho. The `direction`
+    "downward" means the set of probability above rho with the smallest posterior: the complement of
+    the set below 1 - rho with the largest one ([pram], after Definition 3.1).
     """
-    exact = exact_distribution(channel.size, prior)
-    return _worst_set(channel, exact, proportion(rho_1, "rho_1"))
-
-
-def worst_downward(channel: Channel, prior: Prior, rho_2: Number) -> WorstSet | None:
-    """Return the set of `prior` probability above `rho_2` with the smallest posterior.
-
-    It is the complement of the set of prior probability below 1 - rho_2 with the largest posterior
-    through the `channel` ([pram], after Definition 3.1); see `worst_upward`.
-    """
-    exact = exact_distribution(channel.size, prior)
-    return _worst_set(channel, exact, 1 - proportion(rho_2, "rho_2"), complement=True)
+    exact, up = exact_distribution(channel.size, prior), direction == "upward"
+    refuse_unknown("direction", direction, get_args(Direction))
+    limit = proportion(rho, "rho_1" if up else "rho_2")
+    found = _largest_posterior_below(channel.matrix(), exact, limit if up else 1 - limit)
+    if found is None:
+        return None
+    members, report, bound, attained = found
+    if not up:
+        members, bound = _others(channel, members), 1 - bound
+    posterior = float(_posterior(channel, exact, members)[report])
+    mass = float(sum((exact[u] for u in members), Fraction()))
+    return WorstSet(members, report, mass, posterior, posterior if attained else bound, attained)
 
 
 def permits_breach(
@@ -146,12 +150,11 @@ def permits_breach(
     """Return whether some Q has a breach under the `prior`; None if that is undecided.
 
     For `channel`, `rho_1` and `rho_2` see `find_breaches`. The `direction` is "upward" or
-    "downward". Only over more than 40 categories it may be undecided; see `worst_upward`.
+    "downward". Only over more than 40 categories it may be undecided; see `worst_set`.
     """
     low, high = thresholds(rho_1, rho_2)
-    refuse_unknown("direction", direction, get_args(Direction))
     up = direction == "upward"
-    worst = worst_upward(channel, prior, low) if up else worst_downward(channel, prior, high)
+    worst = worst_set(channel, prior, low if up else high, direction)
     if worst is None:
         return False
     found = find_breaches(channel, prior, worst.members, low, high)
@@ -226,21 +229,6 @@ def _reports_above(
 
 def _others(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(set(range(channel.size)).difference(members)))
-
-
-def _worst_set(
-    channel: Channel, prior: tuple[Fraction, ...], limit: Fraction, complement: bool = False
-) -> WorstSet | None:
-    """Return the set of `_largest_posterior_below` a limit, or its complement."""
-    found = _largest_posterior_below(channel.matrix(), prior, limit)
-    if found is None:
-        return None
-    members, report, bound, exact = found
-    if complement:
-        members, bound = _others(channel, members), 1 - bound
-    posterior = float(_posterior(channel, prior, members)[report])
-    probability = float(sum((prior[u] for u in members), Fraction()))
-    return WorstSet(members, report, probability, posterior, posterior if exact else bound, exact)
 
 
 def _largest_posterior_below(

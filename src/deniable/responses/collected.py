@@ -98,9 +98,8 @@ class CollectedResponses(Responses):
         for names, answers in self._tables.items():
             if set(domain.names) <= set(names):
                 cells = cells_of(self._design.domain.project(names), domain)
-                reports = np.zeros(domain.size, dtype=np.int64)
-                np.add.at(reports, cells, answers.reports.sum(axis=0))
-                self._counts[domain.names] = reports
+                reports = np.bincount(cells, answers.reports.sum(axis=0), domain.size)
+                self._counts[domain.names] = reports.astype(np.int64)
                 columns = [domain.project((name,)) for name in domain.names]
                 channels = (KeepOrReplace.uniform(own.size, answers.keep) for own in columns)
                 return Table(domain, tuple(map(Side, columns, columns, channels)))
@@ -114,8 +113,8 @@ class CollectedResponses(Responses):
                 answers = self._tables[names]
                 cells = cells_of(self._design.domain.project(names), domain)
                 fake: Floats = np.bincount(cells, answers.average_fake, domain.size).astype(float)
-                reports = np.zeros(domain.size, dtype=np.int64)
-                np.add.at(reports, cells, answers.reports.sum(axis=0))
+                sums = np.bincount(cells, answers.reports.sum(axis=0), domain.size)
+                reports: Counts = sums.astype(np.int64)
                 key = answers.keep, fake.round(12).tobytes()
                 if key in found:
                     fake, reports = found[key][0], reports + found[key][1]

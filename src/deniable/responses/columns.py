@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,6 +60,10 @@ class ProtectedFormat:
     ) -> None:
         self.schema, self.columns, self.passed = schema, tuple(columns), tuple(passed)
         self.as_text = schema.file.kind == "csv"
+        self._values: dict[str, pa.Array] = {
+            each.name: pa.array(each.texts, pa.string()) if self.as_text else each.values
+            for each in self.columns
+        }
         self.names: list[str] = []
         for column in schema.columns:
             if column.name in self._values or column.name in self.passed:
@@ -68,13 +71,6 @@ class ProtectedFormat:
             else:  # a cluster stands in the place of its first column
                 first = (name for name in self._values if name.split(" x ")[0] == column.name)
                 self.names += first
-
-    @cached_property
-    def _values(self) -> dict[str, pa.Array]:
-        return {
-            each.name: pa.array(each.texts, pa.string()) if self.as_text else each.values
-            for each in self.columns
-        }
 
     def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
         """Return a batch as a table: randomized values, `reports`, and the `passed` columns."""

@@ -232,8 +232,11 @@ class MixedPlan(Plan):
 
     @classmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "MixedPlan":
-        public = own["numbers"]["class_column"]
-        schemas = _schemas_of_parts(fields["schema"], public, fields["accept"])
+        schema, public = fields["schema"], own["numbers"]["class_column"]
+        names = [each.name for each in schema.columns if each.continuous]
+        kept = [*released_columns(schema, fields["accept"]), *([public] if public else [])]
+        others = [each.name for each in schema.randomized if each.name not in {*names, public}]
+        schemas = schema.for_masking(names, kept), schema.only(others)
         parts: dict[str, Any] = {}
         for name, schema in zip(("numbers", "categories"), schemas, strict=True):
             given = own[name]
@@ -241,19 +244,6 @@ class MixedPlan(Plan):
             kind = plan_class(given["kind"])
             parts[name] = kind.from_json(given, {**fields, **more, "schema": schema})
         return cls(**parts, **fields)
-
-
-def _schemas_of_parts(
-    schema: Schema, class_column: str | None, accept: Iterable[str]
-) -> tuple[Schema, Schema]:
-    """Return the `schema` of the numbers, which have no step, and of the other columns.
-
-    The `class_column` belongs to the numbers; `accept` has the names of accepted risks.
-    """
-    names = [each.name for each in schema.columns if each.continuous]
-    kept = [*released_columns(schema, tuple(accept)), *([class_column] if class_column else [])]
-    others = [each.name for each in schema.randomized if each.name not in {*names, class_column}]
-    return schema.for_masking(names, kept), schema.only(others)
 
 
 def _origin(numbers: MaskedPlan, categories: CategoricalPlan[Any]) -> Origin:

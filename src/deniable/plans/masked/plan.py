@@ -185,13 +185,9 @@ class MaskedPlan(Plan):
     def schema_of_originals(self) -> Schema:
         if self.upper is None:
             return self.schema
-        ends = dict(zip(self.names, self.upper, strict=True))
-        columns = [
-            each.model_copy(update={"bounds": [0.0, ends[each.name]]})
-            if each.name in ends
-            else each
-            for each in self.schema.columns
-        ]
+        pairs = zip(self.names, self.upper, strict=True)
+        ends = {name: {"bounds": [0.0, end]} for name, end in pairs}
+        columns = [each.model_copy(update=ends.get(each.name)) for each in self.schema.columns]
         return self.schema.model_copy(update={"columns": columns})
 
     @property

@@ -139,7 +139,7 @@ class ColumnsSettings(ChannelOptions):
         self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
     ) -> "ColumnsPlan":
         from deniable.plans.columns import ColumnsPlan  # noqa: PLC0415
-        from deniable.plans.kept_back import target_of  # noqa: PLC0415
+        from deniable.plans.kept_back import sum_of_bounds  # noqa: PLC0415
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
 
         bounds: tuple[float, ...] = ()
@@ -155,7 +155,7 @@ class ColumnsSettings(ChannelOptions):
                 origin = self.matrix.origin
         return ColumnsPlan(
             given.schema,
-            target_of(protocol, bounds),
+            sum_of_bounds(bounds) if bounds else protocol.epsilon,
             protocol,
             (why,) * len(protocol.clusters),
             invariant,

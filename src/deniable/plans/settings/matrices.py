@@ -62,9 +62,7 @@ class _OfEpsilon(PrivacyOptions, _Matrix):
 
     @model_validator(mode="after")
     def _one_privacy(self) -> Self:
-        two_steps = (
-            {"retention": getattr(self, "retention", None)} if self.kind == "two_step" else {}
-        )
+        two_steps = self.model_dump(include={"retention"}) if self.kind == "two_step" else {}
         only_option(self.privacy | two_steps)
         return self
 

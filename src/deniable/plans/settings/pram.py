@@ -12,8 +12,8 @@ from deniable.plans.blocks import group_columns, weighted_cells
 from deniable.plans.interface import Part, answering_batches
 from deniable.plans.making import refuse_weights
 from deniable.plans.settings.shared import PlanInputs
-from deniable.plans.strata import randomized_domain, strata_of
-from deniable.pram import Stratum
+from deniable.plans.strata import strata_of
+from deniable.pram import Stratum, randomized_domain
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
 

@@ -47,7 +47,7 @@ class StrataSettings(ChannelOptions):
         return self.completed(plan, self.matrix)
 
     def _through_matrices(self, given: PlanInputs, matrix: PramMatrix) -> "StrataPlan":
-        from deniable.plans.kept_back import target_of  # noqa: PLC0415
+        from deniable.plans.kept_back import sum_of_bounds  # noqa: PLC0415
         from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
         from deniable.plans.strata import StrataPlan  # noqa: PLC0415
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415
@@ -60,7 +60,7 @@ class StrataSettings(ChannelOptions):
         why = (matrix.why,) * len(protocol.blocks)
         return StrataPlan(
             given.schema,
-            target_of(protocol, bounds),
+            sum_of_bounds(bounds) if bounds else protocol.epsilon,
             protocol,
             why,
             chosen_from=matrix.origin,

@@ -18,7 +18,7 @@ from deniable.privacy import (
     largest_posterior,
     prior_approaching_parity,
     smallest_posterior,
-    worst_upward,
+    worst_set,
 )
 from deniable.records import Microdata
 
@@ -137,7 +137,7 @@ def worst_set_table(
         for rho_1 in priors:
             row = named | {"rho_1": rho_1, "members": "", "report": "", "prior": np.nan}
             row |= {"posterior": np.nan, "exact": True}
-            if worst := worst_upward(channel, margin, rho_1):
+            if worst := worst_set(channel, margin, rho_1):
                 members = " + ".join(categories[u] for u in worst.members)
                 row |= {"members": members, "report": categories[worst.report]}
                 row |= {"prior": worst.prior_probability, "posterior": worst.posterior}
