@@ -1,7 +1,7 @@
 """Consistent tables against the programs stated plainly, and against fractions."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 

@@ -158,6 +158,10 @@ class PublishedFile(Strict):
     header: bool = True
     _name: str = ""
 
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the name from the `context`, set by `load_manifest`."""
+        self._name = context or ""
+
     @property
     def name(self) -> str:
         """The entry's key in the manifest."""
@@ -275,8 +279,7 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
         numbers = isinstance(entry, dict) and "numeric_attributes" in entry
         model: type[AnyDataset] = NumericDataset if numbers else Dataset
         try:
-            dataset = model.model_validate(entry)
-            dataset._name = name
+            dataset = model.model_validate(entry, context=name)
         except ValidationError as error:
             faults = fault_lines(error, model, "", {"tuple_type": "a list, such as [a, b]"})
             lines = (f"{where}: {line.removeprefix(': ')}" for line in faults)

@@ -53,9 +53,8 @@ class Part:
 
     def __post_init__(self) -> None:
         if self.of < 2 or not 1 <= self.take <= self.of:
-            raise DeniableError(
-                f"part {self.take} of {self.of}; give at least 2 parts, and one of them"
-            )
+            given = f"part {self.take} of {self.of}"
+            raise DeniableError(f"{given}; give at least 2 parts, and one of them")
         if not self.seed:
             raise DeniableError("the part of the respondents has no seed; give a public text")
 
@@ -165,9 +164,8 @@ class Plan(ABC):
     def refuse_above_target(self) -> None:
         """Raise `DeniableError` if the exact epsilon is above the requested one."""
         if self.epsilon > self.target:
-            raise DeniableError(
-                f"the plan's exact epsilon is {self.epsilon!r}, above the requested {self.target!r}"
-            )
+            above = f"above the requested {self.target!r}"
+            raise DeniableError(f"the plan's exact epsilon is {self.epsilon!r}, {above}")
 
     @property
     @abstractmethod

@@ -65,8 +65,8 @@ class ReleaseSettings(Strict):
     names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
     know, for the owner's table of risks. `outside_bounds` is the largest proportion of a column's
     values that may lie outside its public bounds. `tables` are the columns of each table that is
-    made consistent; by default all pairs. `item_sets` are searched if given. The `plan` has the settings of a plan, by its ``kind``,
-    or is the path of a plan file.
+    made consistent; by default all pairs. `item_sets` are searched if given. The `plan` has the
+    settings of a plan, by its ``kind``, or is the path of a plan file.
     """
 
     name: Annotated[Name, Field(max_length=100)]
