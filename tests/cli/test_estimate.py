@@ -142,6 +142,23 @@ def test_one_refused_question_leaves_the_other_answers(
     assert "table of sex" in capsys.readouterr().out
 
 
+def test_options_without_an_effect_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"sex": ["x", "y"] * 50, "job": ["x", "x", "y", "y"] * 25})
+    public = released_by(strata_plan(), frame, tmp_path / "public")
+    plan = deniable.make_plan(strata_plan().schema, 3.0)
+    whole = released_by(plan, frame, tmp_path / "whole")
+    for folder, asked, words in (
+        (public, ["--numbers"], "no column is released as numbers"),
+        (whole, ["--by-stratum"], "--by-stratum: nothing asked for has strata"),
+        (public, ["--by-stratum", "--query", "sex=x"], "--by-stratum: nothing asked for"),
+    ):
+        assert main(["estimate", folder, *asked]) == 2
+        output = capsys.readouterr()
+        assert (output.out, words in output.err) == ("", True)
+
+
 @pytest.mark.parametrize(
     "asked",
     [

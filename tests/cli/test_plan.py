@@ -201,7 +201,9 @@ def test_clusters_from_the_randomized_answers_of_a_half(
     assert read_plan("plan.json").part == Part(2, 1, "text")
     assert main(["protect", "survey.csv", "plan.json", "--out", "half", "--test", "1"]) == 0
     found = [*HALVES.split(), "--part", "2/2:text", "--clusters-from", "half/test"]
+    capsys.readouterr()
     assert main([*found, "6", "0.3"]) == 0
+    assert capsys.readouterr().err == ""
     plan = read_plan("plan.json")
     assert (plan.chosen_from, plan.risks, plan.part) == (
         "randomized answers",
@@ -216,7 +218,12 @@ def test_clusters_from_the_randomized_answers_of_a_half(
     )
     assert main(["plan", "survey.yaml", "--settings", "p.yaml", "--out", "plan.json"]) == 0
     assert [name for name, *_ in read_plan("plan.json").mechanisms()] == ["sex x grade"]
-    capsys.readouterr()
+    shared = "half/test is of part 1/2:text; for respondents in both releases, the epsilons add up"
+    assert capsys.readouterr().err.count(shared) == 1
+    made = [*HALVES.split(), "--clusters-from", "half/test", "6", "0.3"]
+    for part in ([], ["--part", "1/2:text"], ["--part", "2/2:other"], ["--part", "3/3:text"]):
+        assert main([*made, *part]) == 0
+        assert capsys.readouterr().err.count(shared) == 1
     Path("other.yaml").write_text(SCHEMA.replace("population: survey", "population: others"))
     for options, words in (
         ("--clusters-from half/test 5000 0.3", "clusters.t_v: 5000; allowed: at most 1000"),
@@ -232,6 +239,12 @@ def test_clusters_from_the_randomized_answers_of_a_half(
     other = [each.replace("survey.yaml", "other.yaml") for each in found]
     assert main([*other, "6", "0.3"]) == 2
     assert "'others', but the schema states 'survey'" in capsys.readouterr().err
+    age = "  - {name: age, kind: numeric, edges: [0, 9, 99]}\n"
+    Path("other.yaml").write_text(SCHEMA + age)
+    assert main([*other, "6", "0.3"]) == 2
+    error = capsys.readouterr().err
+    assert "clusters from 'half/test': there is no attribute 'age'; there are 'sex'" in error
+    assert "leave out columns that it lacks, or name clusters by --cluster or joint" in error
     assert not Path("no.json").exists()
 
 
@@ -259,8 +272,9 @@ def test_the_number_of_records_for_an_error_is_printed(
     made = "plan survey.yaml --settings p.yaml --out no.json --for-error"
     assert main([*made.split(), "0.05"]) == 2
     assert "a plan of kind collected has no channels" in capsys.readouterr().err
-    assert main([*HALVES.replace("plan.json", "no.json").split(), "--for-error", "0"]) == 2
-    assert "[1e-9, inf)" in capsys.readouterr().err
+    for error in ("0", "1", "2", "nan"):
+        assert main([*HALVES.replace("plan.json", "no.json").split(), "--for-error", error]) == 2
+        assert "must be in (0, 1), not" in capsys.readouterr().err
     assert not Path("no.json").exists()
 
 

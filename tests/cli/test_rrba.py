@@ -38,7 +38,7 @@ def test_the_page_can_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyP
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deniable "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    files = iter(("survey.yaml", "plan.yaml"))
+    files = iter(("survey.yaml", "plan.yaml", "pooled.yaml", "first.yaml"))
     for language, text in BLOCK.findall(PAGE.read_text("utf-8")):
         if language == "yaml":
             Path(next(files)).write_text(text)
@@ -50,6 +50,10 @@ def test_the_page_can_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert released.records == 90
     assert set(released.margins()["column"]) == {"sex", "town", "smokes"}
     assert len(list(Path("state").glob("*.jsonl"))) == 90
+    for update in ("pooled", "first"):
+        fake = pd.DataFrame(Released(f"by-{update}/test").responses.answers)["fake"]
+        assert fake.nunique() > 2  # tables follow the answers
+        assert np.isfinite(read_plan(f"{update}.json").epsilon)
 
 
 def collected(plan: CollectedPlan, values: list[tuple[int, ...]], source: Any) -> pd.DataFrame:
@@ -257,6 +261,9 @@ def test_reports_of_another_plan_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_plan("plan.json", CollectedPlan.from_schema(schema_of(), keep=0.6))
-    Path("rep.jsonl").write_text('{"format": "deniable-rrba", "aggregator": "a", "kind": "report"}')
+    other = '{"format": "deniable-rrba", "aggregator": "a", "kind": "report"}'
+    Path("rep.jsonl").write_text(f"{other}\n{{\n[]\n")
     assert main(["rrba", *SERVE]) == 2
-    assert "ask more clients; not counted, another version: 1" in capsys.readouterr().err
+    assert (
+        "; not counted, another version: 1; not counted, malformed: 2\n" in capsys.readouterr().err
+    )

@@ -167,6 +167,11 @@ def test_strata_of_other_categories_are_refused() -> None:
     values["strata"]["strata"][0]["stratum"] = ["w"]
     with pytest.raises(DataError, match="'w'"):
         plan_from_json(values)
+    lost = values["strata"]["strata"].pop(0)
+    with pytest.raises(DataError, match=r"the stratum . has no matrix; make"):
+        plan_from_json(values)
+    with pytest.raises(DataError, match="not a plan, format deniable-plan"):
+        plan_from_json(lost)
 
 
 @pytest.mark.parametrize("text", ["", "[" * 100_000, "[]", "null", "NaN"])

@@ -305,6 +305,8 @@ def test_matrices_in_files(tmp_path: Path) -> None:
     assert public.protocol.channels[0].exact_column(0) == [Fraction(3, 4), Fraction(1, 4)]
     with pytest.raises(DeniableError, match=r"town: no file has its matrix; give files\.town"):
         columns(columns=["sex", "town"], matrix=matrix | {"chosen_from": "no data"})
+    with pytest.raises(DeniableError, match=r"in matrix\.files 'town'; use sex"):
+        columns(columns=["sex"], matrix=matrix | {"files": {"sex": str(file), "town": "no.csv"}})
     within = strata(columns=["sex", "job"], strata=["job"], matrix=matrix, accept=BY_DATA)
     assert within.epsilon == public.epsilon
     file.write_text(",F,M\nF,1,0\nM,0,1\n")

@@ -9,7 +9,7 @@ import pandas as pd
 from deniable.analysis.many_tables import listed
 from deniable.arrays import Codes
 from deniable.channels import Channel, ProductChannel, Target
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.pram import Transactions, frequent_item_sets, item_set_supports, rule_confidences
 from deniable.responses import Responses
 
@@ -50,6 +50,9 @@ class ItemSetEstimates:
 
     def rules(self, rules: Rules, **options: Any) -> pd.DataFrame:
         """Estimate association `rules` as `deniable.pram.rule_confidences` by `**options`."""
+        for rule in rules:
+            if isinstance(rule, str) or len(rule) != 2 or any(isinstance(s, str) for s in rule):
+                raise DeniableError(f"{shown(rule)}: give two lists of items, as (['a'], ['b'])")
         known = self._transactions([name for rule in rules for side in rule for name in side])
         return rule_confidences(known, rules, **options)
 

@@ -30,6 +30,9 @@ def run(options: argparse.Namespace) -> None:
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
     asked = _has_question(options) or not made
     answers, refused = _answers(released, options) if asked else ({}, [])
+    strata = (each.get("stratum", pd.Series("")) != "" for each in answers.values())
+    if options.by_stratum and not any(each.any() for each in strata):
+        raise DeniableError("--by-stratum: nothing asked for has strata; leave this option out")
     release, facts = release_of(options.public), _facts(options.public, released)
     notice = [f"{release.get('notice')}."] if release.get("mode") == "test" else []
     print(*(f"deniable: note: {plain(each)}\n" for each in notice), end="", file=sys.stderr)
@@ -90,7 +93,9 @@ def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, 
         except DeniableError as error:
             errors[title] = error
             continue
-        if len(table):
+        if title == "numbers" and options.numbers and table.empty:
+            errors[title] = DeniableError("no column is released as numbers; leave --numbers out")
+        elif len(table):
             found.setdefault("queries" if title.startswith(QUERY) else title, []).append(table)
     if errors and not found:
         raise next(iter(errors.values()))

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from deniable.arrays import Floats
 from deniable.channels import read_prior
 from deniable.cli.answers import aligned, number
 from deniable.cli.outputs import MATRICES, PLAN, refuse_overwriting
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, plain, refuse_unknown, shown
 from deniable.files import write_table
 from deniable.plans import (
     MECHANISMS,
@@ -83,9 +84,7 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
     epsilon = options.epsilon
     if epsilon is None:
         epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
-    clusters = options.cluster or ()
-    if options.clusters_from is not None:
-        clusters = _clusters_from(options, schema)
+    clusters = _clusters_from(options, schema) if options.clusters_from else options.cluster or ()
     if options.part is not None and data is not None:
         problem = "--part and --data: state both by --settings, which chooses by the part"
         raise DeniableError(problem)
@@ -118,11 +117,13 @@ def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequ
     where = f"--clusters-from {' '.join(options.clusters_from)}"
     settings = cast("ColumnsSettings", settings_from(values, where))
     assert settings.clusters is not None
-    return settings.clusters.find(PlanInputs(schema, released=_released([public], schema)))[0]
+    part = None if options.part is None else _part(options.part)
+    known = _released([public], schema, part)
+    return settings.clusters.find(PlanInputs(schema, released=known))[0]
 
 
-def _released(folders: Sequence[str], schema: Schema) -> "dict[str, Responses]":
-    """Return the responses of public folders; refuse another population than the `schema` has."""
+def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dict[str, Responses]":
+    """Return responses of `folders` of the same population; note if a `part` shares respondents."""
     if folders:
         from deniable.analysis import Released  # noqa: PLC0415 - loads SciPy
     found = {}
@@ -130,6 +131,13 @@ def _released(folders: Sequence[str], schema: Schema) -> "dict[str, Responses]":
         released = Released(folder)
         released.plan.for_population(schema.population)
         found[folder] = released.responses
+        own = released.plan.part
+        apart = part and own and (part.of, part.seed) == (own.of, own.seed) and part != own
+        if not apart:
+            of = f"part {own.take}/{own.of}:{own.seed}" if own else "all respondents"
+            both = f"{folder} is of {of}; for respondents in both releases, the epsilons add up"
+            remedy = "only parts of one seed, as 1/2:a and 2/2:a, have no common respondents"
+            print(f"deniable: note: {plain(both)}; {remedy}", file=sys.stderr)
     return found
 
 
@@ -169,7 +177,8 @@ def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile 
             "takes the options of a plan, such as {kind: columns, epsilon: 2}"
         )
     settings = settings_from(values, str(options.settings))
-    released = _released(settings.releases, schema)
+    part = getattr(getattr(settings, "categories", settings), "answering", None)
+    released = _released(settings.releases, schema, part)
     return settings.plan(PlanInputs(schema, data, released, tuple(options.accept or ())))
 
 

@@ -73,7 +73,7 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     """
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         other = isinstance(values, dict) and values.get("format") == "deniable-schema"
-        what = "this is a schema, and a plan is needed" if other else "not a plan"
+        what = "this is a schema, and a plan is needed" if other else f"not a plan, format {FORMAT}"
         raise DataError(f"{where}: {what}; deniable plan makes one")
     if values.get("version") != VERSION:
         raise DataError(

@@ -178,6 +178,9 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         }
         protocols = {stratum: protocol for stratum, (protocol, _) in rebuilt.items()}
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
+        for stratum in strata_of(domain, strata) if fields["chosen_from"] == "no data" else ():
+            if stratum not in protocols:
+                raise DeniableError(f"the stratum {label(stratum)} has no matrix; make a new plan")
         why = next((reasons for _, reasons in rebuilt.values()), ())
         return cls(protocol=protocol, why=why, **kept_from_json(own), **fields)
 

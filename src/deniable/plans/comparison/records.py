@@ -22,7 +22,7 @@ def records_for_error(
     """Return the numbers of records for an error of each block of a `plan` and of each table.
 
     Errors are the absolute one (5) and the relative one (6) of [multirr], section 2.3, of all
-    proportions of a block at once, with probability 1 - `alpha`. The `error` is at least 1e-9.
+    proportions of a block at once, with probability 1 - `alpha`. The `error` is in [1e-9, 1).
     `tables` are lists of columns; a column in a cluster needs the whole cluster.
 
     The columns are ``columns``; ``values``, the number r of randomized values; ``absolute``, in the
@@ -35,6 +35,8 @@ def records_for_error(
     Raises `DeniableError` if the plan has no channels, a column is unknown, or a number is out of
     range.
     """
+    if not 0 < error < 1:
+        raise DeniableError(f"the error of proportions must be in (0, 1), not {error}")
     rows = []
     for columns, channel in (*plan.channels().items(), *_tables(plan, tables)):
         row: dict[str, Any] = {"columns": columns, "values": channel.reports}

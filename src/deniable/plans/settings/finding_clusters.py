@@ -79,7 +79,11 @@ class ClustersSettings(Strict):
         """Return the two-way tables of randomized values that dependences are measured on."""
         from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
 
-        pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
+        try:
+            pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
+        except DeniableError as error:
+            remedy = "leave out columns that it lacks, or name clusters by --cluster or joint"
+            raise DeniableError(f"clusters from {self.source!r}: {error}; {remedy}") from None
         others = [pair for pair, each in pairs.items() if each.reports != domain.project(pair)]
         by = self.by or ("attributes_inverted" if others else "attributes")
         for pair, table in pairs.items():

@@ -41,6 +41,8 @@ def pram_protocols(
     randomized = randomized_domain(domain, strata)
     names = group_columns(joint, randomized)
     blocks = [randomized.project(block) for block in names]
+    for name in getattr(matrix, "files", {}):
+        refuse_unknown("block of columns in matrix.files", name, map(" x ".join, names))
     counts: list[Floats] | None = None
     if matrix.from_records:
         weight = getattr(matrix, "weight", None)
