@@ -126,7 +126,7 @@ def test_losses_that_do_not_look_at_values_leave_estimates_unbiased(size: int, s
     clients = {each.name: each for each in crowd(size, seed)}
     run_block(asking, server, clients, list(clients), deliver_back=Network([1, 0], seed))
     for combination in list(server._reports):
-        (report,) = server._of(combination)
+        (report,) = server._reports[combination]
         expected = table_channel(report.table, 0.5).estimate(report.counts)
         np.testing.assert_allclose(server.estimate(combination), expected, atol=1e-9)
 
@@ -335,7 +335,7 @@ def test_a_client_of_two_aggregators_pays_both_and_counts_once() -> None:
         assert asking.passed_over["refused"] == 0
         assert asked.spent == pytest.approx(once + (number - 1) * math.log(1 + 4 / 3))
     assert answers_of(server, PAIR[0]) == 1
-    assert [report.keep for report in server._of(PAIR[0])] == [0.5]
+    assert [report.keep for report in server._reports[PAIR[0]]] == [0.5]
 
 
 def test_only_the_clients_that_were_counted_are_left_out() -> None:

@@ -35,7 +35,7 @@ def current_versions() -> dict[str, str]:
     return found | {"python": platform.python_version()}
 
 
-@dataclass(frozen=True, config=ConfigDict(strict=True))
+@dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class Journal:
     """The facts of a draw.
 

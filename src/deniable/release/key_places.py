@@ -31,7 +31,7 @@ class KeyPlace:
         return PlaceOfKey(release, self.folder, label, platform.node())
 
 
-@dataclass(frozen=True, config=ConfigDict(strict=True))
+@dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class PlaceOfKey:
     """The place of the key of one `release`. Methods take the `private` folder of the release.
 

@@ -17,7 +17,7 @@ from deniable.rrba.tables import table_channel
 from deniable.rrba.views import Combination, View
 from deniable.sampling import RandomSource
 
-MESSAGE = ConfigDict(strict=True)
+MESSAGE = ConfigDict(strict=True, extra="forbid")
 Cell = Annotated[int, Field(ge=0)]
 
 
