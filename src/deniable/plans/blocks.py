@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
@@ -85,7 +85,7 @@ class Block:
             self._shares_of(each) if each.name in names else np.ones((each.size, 1))
             for each in self.part
         )
-        return reduce(np.kron, weights)
+        return reduce(_kron, weights)
 
     def second_moments(self, channel: Channel, names: Sequence[str]) -> float:
         """Return the sum over `shares` of `names` of second moments of one record's estimates.
@@ -124,7 +124,7 @@ class Block:
             else np.ones(each.size)
             for each in self.part
         )
-        return float(self.prior @ reduce(np.kron, each_in))
+        return float(self.prior @ reduce(_kron, each_in))
 
 
 BlockPart = tuple[int, tuple[str, ...]]
@@ -215,7 +215,7 @@ def blocks_of(
         block = Block(
             part,
             numbers,
-            reduce(np.kron, [_prior(each, priors) for each in part]),
+            reduce(_kron, [_prior(each, priors) for each in part]),
             responses == "categories" or typed or len(names) > 1,
             all(responses == "any" and holds_wider_points(schema[name]) for name in numbers),
         )
@@ -232,7 +232,7 @@ def count_cells(
     """
     counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
     for batch in batches:
-        rows = _row_weights(batch, times)
+        rows = weights_of(batch.passed[times.name], times.decimal) if times else np.ones(len(batch))
         if np.any((rows % 1 != 0) | (rows >= 2**31)):
             raise DeniableError(
                 f"column {times and times.name}: a number of records is a whole number below 2^31"
@@ -241,32 +241,6 @@ def count_cells(
             cells = part.ravel([batch.codes[name] for name in part.names])
             counts[number] += np.bincount(cells, rows, part.size).astype(np.int64)
     return counts
-
-
-def weighted_cells(
-    parts: Sequence[Domain], batches: Iterable[RecordBatch], weight: Column | None
-) -> list[Floats]:
-    """Return sums of weights and of their squares, shape (2, cells), for each of the `parts`.
-
-    Cells are joint cells of a part. Records in `batches` count by the column `weight`, else as one
-    each. Raises `DeniableError` if a weight is 0.
-    """
-    sums = [np.zeros((2, part.size)) for part in parts]
-    for batch in batches:
-        own = _row_weights(batch, weight)
-        if not own.all():
-            raise DeniableError(
-                f"column {shown(weight and weight.name)}: a record has the weight 0; matrices for "
-                "weighted frequencies need positive weights, so leave such records out"
-            )
-        for each, part in zip(sums, parts, strict=True):
-            cells = part.ravel([batch.codes[name] for name in part.names])
-            each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
-    return sums
-
-
-def _row_weights(batch: RecordBatch, weight: Column | None) -> Floats:
-    return weights_of(batch.passed[weight.name], weight.decimal) if weight else np.ones(len(batch))
 
 
 def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
@@ -279,3 +253,7 @@ def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
             f"each of its {attribute.size} categories"
         )
     return given
+
+
+def _kron(left: Floats, right: Floats) -> Floats:
+    return np.asarray(np.kron(left, right))

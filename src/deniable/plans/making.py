@@ -17,9 +17,9 @@ from deniable.plans.blocks import (
 )
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.columns import ColumnsPlan
-from deniable.plans.curator import clusters_from
 from deniable.plans.interface import Order
 from deniable.plans.risks import BY_CURATOR, Origin
+from deniable.plans.settings import clusters_from
 from deniable.privacy import Requirement
 from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, Schema, schema_from_dict

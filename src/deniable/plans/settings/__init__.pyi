@@ -1,4 +1,5 @@
 from .columns import ColumnsSettings as ColumnsSettings
+from .curator import clusters_from as clusters_from
 from .shared import (
     PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,

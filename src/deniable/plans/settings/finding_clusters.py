@@ -50,7 +50,7 @@ class ClustersSettings(Strict):
         Raises `DeniableError` if the records or the release are missing in `given`, or the release
         has other columns.
         """
-        from deniable.plans.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
+        from deniable.plans.settings.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
 
         domain = given.schema.domain()
         if self.source == RECORDS:
