@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
@@ -127,6 +127,10 @@ class Block:
         return float(self.prior @ reduce(_kron, each_in))
 
 
+def _kron(first: Floats, second: Floats) -> Floats:  # of one type for mypy, unlike NumPy's
+    return np.asarray(np.kron(first, second))
+
+
 BlockPart = tuple[int, tuple[str, ...]]
 """The number of a block, and the attributes of the block that are in a table."""
 
@@ -232,7 +236,7 @@ def count_cells(
     """
     counts = [np.zeros(part.size, dtype=np.int64) for part in parts]
     for batch in batches:
-        rows = weights_of(batch.passed[times.name], times.decimal) if times else np.ones(len(batch))
+        rows = _row_weights(batch, times)
         if np.any((rows % 1 != 0) | (rows >= 2**31)):
             raise DeniableError(
                 f"column {times and times.name}: a number of records is a whole number below 2^31"
@@ -241,6 +245,32 @@ def count_cells(
             cells = part.ravel([batch.codes[name] for name in part.names])
             counts[number] += np.bincount(cells, rows, part.size).astype(np.int64)
     return counts
+
+
+def weighted_cells(
+    parts: Sequence[Domain], batches: Iterable[RecordBatch], weight: Column | None
+) -> list[Floats]:
+    """Return sums of weights and of their squares, shape (2, cells), for each of the `parts`.
+
+    Cells are joint cells of a part. Records in `batches` count by the column `weight`, else as one
+    each. Raises `DeniableError` if a weight is 0.
+    """
+    sums = [np.zeros((2, part.size)) for part in parts]
+    for batch in batches:
+        own = _row_weights(batch, weight)
+        if not own.all():
+            raise DeniableError(
+                f"column {shown(weight and weight.name)}: a record has the weight 0; matrices for "
+                "weighted frequencies need positive weights, so leave such records out"
+            )
+        for each, part in zip(sums, parts, strict=True):
+            cells = part.ravel([batch.codes[name] for name in part.names])
+            each += [np.bincount(cells, own**power, part.size) for power in (1, 2)]
+    return sums
+
+
+def _row_weights(batch: RecordBatch, weight: Column | None) -> Floats:
+    return weights_of(batch.passed[weight.name], weight.decimal) if weight else np.ones(len(batch))
 
 
 def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
@@ -253,7 +283,3 @@ def _prior(attribute: Attribute, priors: Mapping[str, Floats]) -> Floats:
             f"each of its {attribute.size} categories"
         )
     return given
-
-
-def _kron(left: Floats, right: Floats) -> Floats:
-    return np.asarray(np.kron(left, right))
