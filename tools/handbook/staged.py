@@ -10,6 +10,10 @@ COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.
 CONTENTS = {
     "Your own file": (
         "own-data",
+        "pram",
+        "numbers-and-clusters",
+        "rrba",
+        "secure-sum",
         "ledger",
         "/SECURITY",
         "command-line",
