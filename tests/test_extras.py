@@ -32,6 +32,7 @@ sys.meta_path.insert(0, Absent())
 WITH_EXTRAS = {
     *("deniable.design", "deniable.design.programs", "deniable.datasets", "deniable.display"),
     *(
+        "deniable.contingency",
         "deniable.plans",
         "deniable.plans.comparison",
         "reproduction.pipeline",

@@ -99,7 +99,7 @@ def masking(method: Any, *accept: str) -> Callable[[], deniable.MaskedPlan]:
 
 
 MAKERS: dict[str, Callable[[int, float], Channel]] = {
-    **channels.MAKERS,
+    **{name: maker.of_epsilon for name, maker in channels.MAKERS.items()},
     "PRAM, of epsilon": lambda size, e: pram_matrix(np.full(size, 1 / size), "epsilon", epsilon=e),
     "PRAM, designed": lambda size, e: pram_matrix(
         np.full(size, 1 / size), "designed", epsilon=e, invariant=False, loss="trace"

@@ -383,8 +383,8 @@ def test_ctrl_c_leaves_no_target(server: Server, target: Path) -> None:
 
 def test_kill_leaves_no_target(server: Server, target: Path) -> None:
     code = (
-        "import sys, pathlib; from deniable.datasets.resolve import download; "
-        "download(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3])"
+        "import sys, pathlib; from deniable.datasets.resolve import Limits, download; "
+        "download(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], Limits())"
     )
     command = [sys.executable, "-c", code, server.url("drip.data"), str(target), GOOD_SHA]
     with subprocess.Popen(command) as process:

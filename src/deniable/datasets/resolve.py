@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, get_args
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from deniable.datasets.manifest import PublishedFile
-from deniable.errors import DataError, from_extras
+from deniable.errors import DataError, from_extras, refuse_unknown
 from deniable.files import kept_private, read_json, sha256, written_whole
 
 with from_extras():
@@ -276,6 +276,7 @@ def obtain(
     say : callable
         Receives the address and the reasons, in lines for a log.
     """
+    refuse_unknown("data.source", source, get_args(SourceSetting))
     if source == "surrogate":
         say(f"{dataset.file}: SURROGATE DATA, because data.source is surrogate")
         return ResolvedFile("surrogate", None)
