@@ -101,8 +101,18 @@ def test_a_project_that_was_moved_does_not_run_again(project: Any) -> None:
 
 
 @pytest.mark.slow
-def test_cores_chunks_and_a_resumed_run_change_no_byte(project: Any, finished: Any) -> None:
-    numbers, every = {"tables": 3, "sensitivity": 2, "fig3": 1}, 12
+@pytest.mark.parametrize(
+    ("numbers", "every"),
+    [
+        pytest.param({"sensitivity": 2}, 40, id="one study"),
+        pytest.param(
+            {"tables": 3, "sensitivity": 2, "fig3": 1}, 4, id="a quarter", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_cores_chunks_and_a_resumed_run_change_no_byte(
+    project: Any, finished: Any, numbers: dict[str, int], every: int
+) -> None:
     chunks = {"studies": {f"multirr_{name}": {"chunks": n} for name, n in numbers.items()}}
     (project.folder / "chunks.yaml").write_text(yaml.safe_dump(chunks), encoding="utf-8")
     # What other chunks change is gone, and some files of the rest.
