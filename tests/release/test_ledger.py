@@ -643,7 +643,7 @@ def test_entries_of_two_histories_do_not_mix(
 ) -> None:
     """As where two copies of a ledger were used and then put together."""
     begun = datetime.fromisoformat(three.entries(POPULATION)[0].time)  # of both histories
-    clock = SimpleNamespace(now=lambda zone: begun.astimezone(zone))
+    clock = SimpleNamespace(now=begun.astimezone)
     monkeypatch.setattr("deniable.release.ledger.datetime", clock)
     folder = folder_of(three)
     shutil.copytree(three.folder, tmp_path / "copy")
