@@ -21,7 +21,7 @@ from deniable.channels import KeepOrReplace
 from deniable.design import Cost, Requirements, design
 
 COST = Cost(power=1)
-LIMIT = 10.0  # seconds of one core; on an idle one the slowest takes some 2, on a shared one 5
+LIMIT = 10.0  # seconds of one core; the slowest takes 2 to 4.5 on an idle one, 5.5 on a shared one
 weights = st.lists(st.integers(1, 100), min_size=2, max_size=5)
 losses = st.sampled_from(LOSSES)
 epsilons = st.floats(0.05, 6.0)

@@ -33,9 +33,9 @@ from deniable.analysis.queries import Query, answered
 from deniable.analysis.results import plan_in
 from deniable.analysis.shrinkage import shrunk
 from deniable.channels import Inverse
-from deniable.errors import DeniableError, shown
+from deniable.errors import DeniableError
 from deniable.estimation import CONFIDENCE
-from deniable.plans import Plan
+from deniable.plans import Plan, refuse_no_plan
 from deniable.records import Domain
 from deniable.responses import Responses, Table, protected_file
 from deniable.schema import Schema
@@ -74,10 +74,9 @@ class Released(ItemSetEstimates):
         if plan is None:
             self.plan = plan_in(Path(public))
             public = protected_file(Path(public), self.plan.protected_name)
-        elif isinstance(plan, Plan):
-            self.plan = plan
         else:
-            raise DeniableError(f"{shown(plan)} is not a plan; give the plan of the release")
+            refuse_no_plan(plan, "give the plan of the release")
+            self.plan = plan
         self.responses: Responses = self.plan.responses(public)
         self._columns = {column.name: column for column in self.plan.schema_of_tables.randomized}
 

@@ -361,10 +361,10 @@ class Plan(ABC):
         """Rebuild a plan from its `own` fields of `to_json` and the `fields` of `Plan`."""
 
 
-def refuse_no_plan(plan: object) -> None:
-    """Raise `DeniableError` if this is not a `plan`."""
+def refuse_no_plan(plan: object, remedy: str = "make one by deniable.make_plan") -> None:
+    """Raise `DeniableError`, with a `remedy`, if this is not a `plan`."""
     if not isinstance(plan, Plan):
-        raise DeniableError(f"{shown(plan)} is not a plan; make one by deniable.make_plan")
+        raise DeniableError(f"{shown(plan)} is not a plan; {remedy}")
 
 
 def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":

@@ -21,7 +21,7 @@ ALARM = 1e-6
 
 
 @pytest.mark.parametrize(
-    ("cells", "epsilon"), [(2, 1.0), (11, 0.01), (61, 1.0), (61, 8.0), (100, 2.0), (5, 30.0)]
+    ("cells", "epsilon"), [(2, 1.0), (11, 0.01), (61, 1.0), (61, 8.0), (200, 2.0), (5, 30.0)]
 )
 def test_the_exact_epsilon_is_at_most_the_one_asked_for(cells: int, epsilon: float) -> None:
     channel = SquareWaveOrMissing.of_epsilon(cells, epsilon)
