@@ -152,6 +152,9 @@ def test_columns_that_are_no_items_are_named() -> None:
             DeniableError, match=r"give two lists of items, as \(\['a'\], \['b'\]\)"
         ):
             joined.rules([rule])  # type: ignore[list-item]
+    for sets in ("d", ["d"]):
+        with pytest.raises(DeniableError, match=r"give lists of items, as \[\['a', 'b'\]"):
+            joined.supports(sets)
     with pytest.raises(DeniableError, match=r"the release has no items: .*no channel of its own"):
         released(StrataPlan.from_schema(schema, ["c"], 3.0)).item_sets(0.2)
     with pytest.raises(DeniableError, match="no columns that are randomized record by record"):

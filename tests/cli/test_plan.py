@@ -316,4 +316,10 @@ def test_a_singular_invariant_matrix_is_said(
         assert main(given) == code
         shown = capsys.readouterr()
         assert "job: singular: no table" in shown.out or "job: the matrix is singular" in shown.err
+        if code == 0:
+            release = f"{tmp_path}/release"
+            given_too = [f"{tmp_path}/s.csv", f"{tmp_path}/p.json", "--out", release, "--test", "1"]
+            assert main(["protect", *given_too]) == 0
+            assert main(["estimate", f"{release}/test"]) == 0
+            assert "3 of 3 estimates are empty: their matrices are sing" in capsys.readouterr().out
     assert not (tmp_path / "p.json").exists()

@@ -45,6 +45,8 @@ class ItemSetEstimates:
 
     def supports(self, item_sets: Sequence[Sequence[str]], **options: Any) -> pd.DataFrame:
         """Estimate supports of `item_sets` as `deniable.pram.item_set_supports` by `**options`."""
+        if isinstance(item_sets, str) or any(isinstance(names, str) for names in item_sets):
+            raise DeniableError(f"{shown(item_sets)}: give lists of items, as [['a', 'b'], ['c']]")
         known = self._transactions([name for names in item_sets for name in names])
         return item_set_supports(known, item_sets, **options)
 

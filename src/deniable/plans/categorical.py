@@ -100,9 +100,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             own = [channel.exact_parity for channel in protocol.channels]
             for parity in own if required.of == "column" else [product_of_ratios(own)]:
                 if not required.allows(parity):
-                    raise DeniableError(
-                        f"parity is too large for {required.label} of the {required.of}"
-                    )
+                    problem = f"parity is too large for {required.label} of the {required.of}"
+                    raise DeniableError(f"{problem}; split it between columns, or allow more")
 
     @property
     @abstractmethod
