@@ -39,7 +39,7 @@ class WeightedMicrodata(Microdata):
 
 def compare_records(
     protected: Responses,
-    original: WeightedMicrodata,
+    original: Microdata,
     estimates: Mapping[str, pd.DataFrame],
     generator: np.random.Generator,
 ) -> pd.DataFrame:
@@ -61,6 +61,8 @@ def compare_records(
     ``consistent`` and the ``shrunk`` estimates, the weighted records (``weights``) and the
     ``synthetic`` records.
     """
+    if not isinstance(original, WeightedMicrodata):
+        original = WeightedMicrodata(original.domain, original.columns)
     margins = estimates.get("margins")
     rows: list[dict[str, Any]] = []
     for name in original.domain.names:
