@@ -5,6 +5,7 @@ cells, and leading axes the replicates. `estimated` and `true` broadcast.
 """
 
 import math
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,17 @@ from deniable.sampling import refuse_no_source
 
 
 def random_queries(
-    cells: int, coverage: float, queries: int, generator: np.random.Generator
+    cells: int,
+    coverage: float,
+    queries: int,
+    generator: np.random.Generator,
+    rounding: Literal["up", "random"] = "up",
 ) -> Flags:
     """Draw random sets of cells: flags, shape (`queries`, `cells`).
 
-    Each set has the proportion `coverage`, in (0, 1], of the cells, rounded up. All sets of that
-    size are equally likely under `generator`.
+    Each set has the proportion `coverage`, in (0, 1], of the cells, rounded up. By the `rounding`
+    "random" its size is the next whole number above or below, and `coverage` on average, but at
+    least one cell. All sets of a size are equally likely under `generator`.
     """
     refuse_no_source(generator)
     if not 0 < coverage <= 1:
@@ -29,8 +35,12 @@ def random_queries(
     # .07 of 100 cells is 7, although .07 * 100 is a little more in floating point.
     asked = max(math.ceil(coverage * cells - 1e-9), 1)
     keys = generator.random((queries, cells))
-    last = np.partition(keys, asked - 1, axis=1)[:, asked - 1 : asked]
-    return np.asarray(keys <= last)
+    sizes = np.full((queries, 1), asked)
+    if rounding == "random":
+        sizes -= generator.random((queries, 1)) < asked - coverage * cells
+        sizes = np.maximum(sizes, 1)
+    ordered = np.partition(keys, sorted({max(asked - 2, 0), asked - 1}), axis=1)
+    return np.asarray(keys <= np.take_along_axis(ordered, sizes - 1, axis=1))
 
 
 def relative_errors(estimated: Floats, true: Floats) -> Floats:

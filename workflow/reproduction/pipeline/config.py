@@ -43,7 +43,7 @@ class StudiesConfig(Strict):
     multirr_sensitivity: multirr.ClusterQueryStudy | None = None
     multirr_exploration: multirr.ExploredQueryStudy | None = None
     multirr_attributes: multirr.WiderQueryStudy | None = None
-    multirr_fig2: multirr.PairQueryStudy | None = None
+    multirr_fig2: multirr.GainQueryStudy | None = None
     multirr_fig3: multirr.AdjustedQueryStudy | None = None
     multirr_pairs: multirr.PairQueryStudy | None = None
     multirr_epsilon: multirr.EpsilonQueryStudy | None = None

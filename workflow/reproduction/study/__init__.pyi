@@ -57,6 +57,7 @@ from .comparisons import (
 )
 from .engine import (
     EPSILON_COLUMNS as EPSILON_COLUMNS,
+    EQUIVALENT as EQUIVALENT,
     RESULT_COLUMNS as RESULT_COLUMNS,
     How as How,
     Simulator as Simulator,

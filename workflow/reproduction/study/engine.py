@@ -1,7 +1,8 @@
 """Random streams, summaries and verdicts of the settings ("cells") of a study."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats, Positions, at_least
 from deniable.errors import DeniableError
-from deniable.estimation import CONFIDENCE
+from deniable.estimation import CONFIDENCE, Z_95
 from deniable.files import SIGNIFICANT_DIGITS
 from deniable.sampling import generator_for
 
@@ -29,6 +30,9 @@ RESULT_COLUMNS = (
     *("published", "regenerated", "ci_low", "ci_high", "replicates"),
     *("data_source", "verdict"),
 )
+EQUIVALENT = "equivalent_replicates"
+SUMMARY_COLUMNS = ("regenerated", "ci_low", "ci_high", "replicates", EQUIVALENT)
+"""Of a `Summary`, the last only if a replicate has several answers."""
 EPSILON_COLUMNS = ("p", "attribute_epsilon", "record_epsilon")
 """p, and the exact epsilons of a change in one attribute and in all attributes."""
 
@@ -82,6 +86,7 @@ class Summary:
     low: float  # -inf if nothing bounds the estimate
     high: float  # as `low`, with inf
     replicates: int
+    equivalent: float = math.nan  # so many independent replicates of one answer are as precise
 
 
 def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
@@ -140,7 +145,8 @@ def verdict(
         return "not printed"
     factor = 1.0
     if published_replicates is not None:
-        factor = float(widening(summary.replicates, published_replicates))
+        own = summary.replicates if math.isnan(summary.equivalent) else summary.equivalent
+        factor = float(widening(own, published_replicates))
     low = summary.value - factor * (summary.value - summary.low)
     high = summary.value + factor * (summary.high - summary.value)
     reached = at_least(published, low - half_unit) and at_least(high + half_unit, published)
@@ -163,7 +169,7 @@ def compare(
     table = results.merge(published, how="left", on=shared, validate="many_to_one")
     table["verdict"] = [
         verdict(
-            Summary(row["regenerated"], row["ci_low"], row["ci_high"], row["replicates"]),
+            Summary(*(row.get(name, math.nan) for name in SUMMARY_COLUMNS)),
             row["published"],
             row["half_unit"],
             published_replicates,
@@ -171,7 +177,8 @@ def compare(
         )
         for row in table.to_dict("records")
     ]
-    return table[[*keys, *RESULT_COLUMNS, *_spent(table, keys)]]
+    more = [name for name in (EQUIVALENT,) if name in table]
+    return table[[*keys, *RESULT_COLUMNS, *more, *_spent(table, keys)]]
 
 
 def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
@@ -222,9 +229,11 @@ def simulate_chunk(
             summarize = median_summary if summary == "median" else mean_summary
             found = [summarize(column) for column in values.T]
         for output, each in zip(names, found, strict=True):
-            numbers = {"regenerated": each.value, "ci_low": each.low, "ci_high": each.high}
+            numbers = dict(zip(SUMMARY_COLUMNS, astuple(each), strict=True))
+            if values.ndim < 3:
+                del numbers[EQUIVALENT]
             spent = spends(cell, output) if spends else {}
-            rows.append({**cell, **output, **numbers, "replicates": each.replicates, **spent})
+            rows.append({**cell, **output, **numbers, **spent})
     return pd.DataFrame(rows)
 
 
@@ -233,11 +242,30 @@ def _by_runs(values: Floats, comparisons: Comparisons, generator: Generator) -> 
     medians = np.median(values, axis=(0, 2))
     resampled = resampled_medians(values, generator)
     intervals = (percentile_interval(each, CONFIDENCE) for each in resampled.T)
-    found = [(float(value), *ends) for value, ends in zip(medians, intervals, strict=True)]
-    found += (
-        compared_medians(medians, resampled, pair, how, CONFIDENCE) for _, how, pair in comparisons
+    found = [
+        Summary(float(value), *ends, len(values), equivalent_replicates(each, *ends))
+        for value, ends, each in zip(medians, intervals, values.swapaxes(0, 1), strict=True)
+    ]
+    compared = (
+        compared_medians(medians, resampled, at, how, CONFIDENCE) for _, how, at in comparisons
     )
-    return [Summary(*each, len(values)) for each in found]
+    return found + [Summary(*each, len(values)) for each in compared]
+
+
+def equivalent_replicates(values: Floats, low: float, high: float) -> float:
+    """Return the number of independent answers whose median is as precise as that of `values`.
+
+    The `values` have shape (runs, answers), and their median the 95 % interval from `low` to
+    `high`. As many independent answers as runs have an interval between two quantiles of all
+    values. Precision grows with the number of answers, between one for each run and all of them.
+    """
+    runs, answers = values.shape
+    reach = Z_95 / 2 / math.sqrt(runs)
+    ends = np.quantile(values, np.clip([0.5 - reach, 0.5 + reach], 0, 1), method="inverted_cdf")
+    width = high - low
+    if answers == 1 or not np.isfinite([*ends, width]).all() or width <= 0:
+        return float(runs)
+    return float(np.clip(runs * ((ends[1] - ends[0]) / width) ** 2, runs, runs * answers))
 
 
 # Answers of one replicate are dependent, as are methods that answer the same queries. Replicates

@@ -16,7 +16,7 @@ from deniable.idp.utility import f_measures
 from deniable.records.numeric import NumericMicrodata
 from deniable.sampling import SeededNoise
 
-from reproduction.papers.idp.forests import IdpForests, forest_predictions
+from reproduction.papers.idp.forests import TREES, IdpForests
 from reproduction.papers.idp.settings import ForestGrid, ForestStudy, SseStudy
 
 
@@ -48,25 +48,11 @@ def test_the_whole_file_is_masked_and_the_rest_tests_unmasked(records: NumericMi
         upper = domain_bounds(records.values, factor)
         found_masking = masking("idp_ls", Ranking.of(records.values), 3, upper, 5.0)
         masked = found_masking.mask(SeededNoise(generator))[0]
-        forest = RandomForestClassifier(random_state=seed)  # with all its checks and defaults
+        forest = RandomForestClassifier(TREES, random_state=seed)  # with all its checks
         forest.fit(masked[:99], records.labels[:99])
         predicted = forest.predict(records.values[99:])
         expected = f_measures(records.labels[99:], predicted, 2)
         np.testing.assert_array_equal(found[2 * number : 2 * number + 2], expected)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_forest_is_that_of_scikit_learn(classes: int) -> None:
-    generator = np.random.default_rng(7)
-    for attributes in (1, 3, 11):
-        # Rounded: records with the same values and other classes leave leaves that are not pure.
-        values = generator.random((240, attributes)).round(1)
-        labels = (values[:, 0] * classes + generator.normal(0, 0.4, 240)).clip(0, classes - 1)
-        codes = labels.astype(np.int8)
-        seed = int(generator.integers(2**31))
-        forest = RandomForestClassifier(random_state=seed).fit(values[:160], codes[:160])
-        found = forest_predictions(values[:160], codes[:160], values[160:], seed)
-        np.testing.assert_array_equal(found, forest.predict(values[160:]))
 
 
 def test_one_forest_serves_both_domains_where_nothing_is_clipped(

@@ -122,13 +122,18 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]
     ``median``. Settings are the cluster mechanism and the projection, if they make a difference.
     """
     clusters = tables["clusters"]
-    gains, methods = tables["gains"].query("p == 0.7"), tables["methods"].query("best != 'ours'")
+    both, methods = tables["gains"].query("p == 0.7"), tables["methods"].query("best != 'ours'")
     thresholds, attributes = (
         _of_one_clustering(tables[name], clusters) for name in ("thresholds", "attributes")
     )
     adult = attributes.query("dataset == 'adult'")
+    named = "estimator", "measure", "sigma", "against"
+    random = both["rounding"] == "random"
+    others = both["projection"] + ", sizes rounded at random"
+    both = both.assign(projection=both["projection"].where(~random, others))
     evidence = {
-        "gains": _evidence(gains, "estimator", "measure", "sigma", "against"),
+        "gains": _evidence(both[~random], *named),
+        "gains by rounding": _evidence(both, *named),
         "methods": _evidence(methods, "p", "sigma", "method", "against", "measure"),
         "thresholds": _evidence(thresholds, "dataset", "p", "t_v"),
         "attributes": _evidence(adult, "p", "t_v", "attributes"),

@@ -51,6 +51,12 @@ class PairQueryGrid(Strict):
     p: Values[Probability]
 
 
+class GainQueryGrid(PairQueryGrid):
+    """The same, with ways to make a query's number of cells whole."""
+
+    rounding: Values[Literal["up", "random"]] = Field(["up"])
+
+
 class AdjustedQueryGrid(Strict):
     """Panels of Figure 3: every combination of the values."""
 
@@ -109,6 +115,12 @@ class PairQueryStudy(StudySettings[PairQueryGrid]):
 
     estimators: Values[PairEstimator]
     coverages: Values[Coverage]
+
+
+class GainQueryStudy(PairQueryStudy):
+    """A study of what estimation gains."""
+
+    grids: Values[GainQueryGrid]  # type: ignore[assignment]
 
 
 class MoreRuns(Strict):

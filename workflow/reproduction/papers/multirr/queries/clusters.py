@@ -1,22 +1,23 @@
 """Relative error of count queries under RR-Clusters: Tables 1 and 2 of [multirr].
 
-A replicate randomizes the data once, estimates the distribution of each cluster, and asks one
-random query over two random attributes, or more if the cell states it. Only the counts of clusters
-with these attributes are drawn, because the error depends on no others.
+A replicate randomizes the data once and estimates the distribution of each cluster. The text asks
+one random query about two random attributes. Here every pair has its query, because randomization
+costs more; the median is of the same distribution. Of more attributes, if a cell states it, one
+random set is asked about, and only the counts of clusters with these attributes are drawn.
 
 In a sweep all thresholds of a cell answer the same queries from the same randomization.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial, reduce
+from functools import cache, cached_property, reduce
 from itertools import chain, combinations, product
 from operator import mul
 from typing import Any
 
 import numpy as np
 
-from deniable.arrays import Counts, Flags, Floats
+from deniable.arrays import Counts, Floats
 from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
@@ -25,6 +26,7 @@ from reproduction.papers.multirr.queries.shared import (
     PROJECTIONS,
     OfTrueRecords,
     margin_over,
+    of_all_attributes,
     of_random_attributes,
 )
 from reproduction.study import Cell
@@ -53,49 +55,59 @@ class ClusterQueries(OfTrueRecords):
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each replicate's query, shape (replicates, 1).
+        """Return relative errors, shape (replicates, 1, pairs), or (replicates, 1) of wider sets.
 
         A cell has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
         """
-        errors = partial(self.errors, cell, [self.clustered(cell).protocol], generator)
+        protocols = [self.clustered(cell).protocol]
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
-        return of_random_attributes(errors, sets, generator, replicates, self.chances(cell, sets))
+        if number == ATTRIBUTES_OF_A_QUERY:
+            errors = self.errors(cell, protocols, generator, replicates)
+            return of_all_attributes(errors, sets, generator, self.chances(cell, sets))
+
+        def alone(names: tuple[str, ...], runs: int) -> Floats:
+            return self.errors(cell, protocols, generator, runs)(names)
+
+        return of_random_attributes(alone, sets, generator, replicates)
 
     def errors(
         self,
         cell: Cell,
         protocols: Sequence[Protocol],
         generator: np.random.Generator,
-        names: tuple[str, ...],
         runs: int,
-        queries: Flags | None = None,
-    ) -> Floats:
-        """Return relative errors of queries about the `names`, shape (`runs`, `protocols`).
+    ) -> Callable[[tuple[str, ...]], Floats]:
+        """Return a function of names: relative errors of queries about them.
 
-        The `cell` is a setting of the study. The protocols share the responses of a cluster. The
-        `generator` draws responses, and then the queries if `queries` are not given.
+        Their shape is (`runs`, `protocols`). All names and protocols share the responses of a
+        cluster in a run. The `cell` is a setting of the study. The `generator` draws responses, and
+        then the queries.
         """
-        true = self.true_counts(cell, names)
         by_cluster = (zip(each.clusters, each.channels, strict=True) for each in protocols)
         channels = dict(chain.from_iterable(by_cluster))
 
         @cache
-        def margin(cluster: tuple[str, ...]) -> Floats:
+        def joint(cluster: tuple[str, ...]) -> Floats:
             counts, channel = self.true_counts(cell, cluster), channels[cluster]
             files = np.broadcast_to(counts, (runs, counts.size))
             reports = channel.randomize_counts(files, generator)
             shape = self.data.domain.project(cluster).shape
-            joint = PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
-            return margin_over(names, cluster, joint)
+            return PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
 
-        asked_of = ([c for c in each.clusters if {*names} & {*c}] for each in protocols)
-        estimated = [reduce(mul, map(margin, clusters)) for clusters in asked_of]
-        if queries is None:
+        def of(names: tuple[str, ...]) -> Floats:
+            true = self.true_counts(cell, names)
+            asked_of = ([c for c in each.clusters if {*names} & {*c}] for each in protocols)
+            estimated = [
+                reduce(mul, (margin_over(names, each, joint(each)) for each in clusters))
+                for clusters in asked_of
+            ]
             queries = random_queries(true.size, self.coverage, runs, generator)
-        asked = queries @ true.astype(float)
-        shares = (np.sum(each.reshape(runs, -1), axis=1, where=queries) for each in estimated)
-        return np.column_stack([relative_errors(true.sum() * share, asked) for share in shares])
+            asked = queries @ true.astype(float)
+            shares = (np.sum(each.reshape(runs, -1), axis=1, where=queries) for each in estimated)
+            return np.column_stack([relative_errors(true.sum() * each, asked) for each in shares])
+
+        return of
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return the probability of each of the `sets` in a query of a `cell`; None if equal."""
@@ -183,17 +195,11 @@ class ThresholdSweep:
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative error of each replicate's query, shape (replicates, thresholds).
+        """Return the relative errors, shape (replicates, thresholds, pairs).
 
         A cell has records, matrix, mechanism, projection, p.
         """
-        simulator = self.queries_on(cell["records"])
-        protocols = [*self.protocols(cell).values()]
-
-        def errors(names: tuple[str, ...], runs: int) -> Floats:
-            size = self.data.domain.project(names).size
-            queries = random_queries(size, self.coverage, runs, generator)
-            return simulator.errors(cell, protocols, generator, names, runs, queries)
-
+        simulator, protocols = self.queries_on(cell["records"]), [*self.protocols(cell).values()]
+        errors = simulator.errors(cell, protocols, generator, replicates)
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        return of_random_attributes(errors, pairs, generator, replicates)
+        return of_all_attributes(errors, pairs, generator)

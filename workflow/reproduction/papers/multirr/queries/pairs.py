@@ -1,7 +1,8 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
-A replicate randomizes two random attributes by RR-Independent and asks one random query of each
-coverage. All estimators answer the same queries from the same responses.
+A replicate randomizes every pair of attributes by RR-Independent, each pair anew, and asks one
+random query about it of each coverage. The text asks about one random pair: the median is of the
+same distribution. All estimators answer the same queries from the same responses.
 """
 
 import math
@@ -57,18 +58,23 @@ class PairQueries(shared.OfTrueRecords):
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors, absolute ones in records, shape (replicates, outputs).
+        """Return the errors, absolute ones in records, shape (replicates, outputs, pairs).
 
         A cell has matrix, p, and the projection of marginal distributions by ``rr_independent``.
+        Numbers of cells in queries are rounded up, or as its ``rounding`` says.
         """
 
-        def errors(pair: tuple[str, ...], runs: int) -> Floats:
+        def errors(pair: tuple[str, ...]) -> Floats:
             true = self.counts(pair).reshape(-1)
             sizes = self.data.domain.project(pair).shape
             factors = (rr_channel(size, cell["p"], cell["matrix"]) for size in sizes)
             channel = ProductChannel(tuple(factors))
-            reports = channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
-            asked = [random_queries(true.size, each, runs, generator) for each in self.coverages]
+            files = np.broadcast_to(true, (replicates, true.size))
+            reports = channel.randomize_counts(files, generator)
+            asked = [
+                random_queries(true.size, each, replicates, generator, cell.get("rounding", "up"))
+                for each in self.coverages
+            ]
             queries = np.stack(asked, axis=1).astype(float)
             own = partial(of_margins, projection=cell["projection"])
             every = ESTIMATORS | {"rr_independent": own}
@@ -77,10 +83,10 @@ class PairQueries(shared.OfTrueRecords):
             estimated = true.sum() * np.stack(answers, axis=1)
             truth = np.broadcast_to((queries @ true)[:, None], estimated.shape).astype(float)
             found = (np.abs(estimated - truth), relative_errors(estimated, truth))
-            return np.stack(found, axis=-1).reshape(runs, -1)
+            return np.stack(found, axis=-1).reshape(replicates, -1)
 
         pairs = list(combinations(self.data.domain.names, 2))
-        return shared.of_random_attributes(errors, pairs, generator, replicates)
+        return shared.of_all_attributes(errors, pairs, generator)
 
 
 class GainQueries(PairQueries):

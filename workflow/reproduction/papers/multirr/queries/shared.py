@@ -106,19 +106,37 @@ def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> 
     return np.expand_dims(joint.sum(axis=outside), absent)
 
 
+def of_all_attributes(
+    errors: Callable[[tuple[str, ...]], Floats],
+    sets: Sequence[tuple[str, ...]],
+    generator: np.random.Generator,
+    chances: Floats | None = None,
+) -> Floats:
+    """Ask about each of the `sets` of attributes in every replicate.
+
+    `errors` returns the errors of all replicates about some attributes, shape (replicates,
+    outputs). The result has the shape (replicates, outputs, sets). With `chances`, each of its last
+    entries is about a set that the `generator` draws with these probabilities.
+    """
+    found = np.stack([errors(names) for names in sets], axis=-1)
+    if chances is None:
+        return found
+    drawn = generator.choice(len(sets), size=(len(found), 1, len(sets)), p=chances)
+    return np.take_along_axis(found, np.broadcast_to(drawn, found.shape), axis=-1)
+
+
 def of_random_attributes(
     errors: Callable[[tuple[str, ...], int], Floats],
     sets: Sequence[tuple[str, ...]],
     generator: np.random.Generator,
     replicates: int,
-    chances: Floats | None = None,
 ) -> Floats:
     """Ask about one random set of the `sets` of attributes in each of the `replicates`.
 
-    The `generator` draws the sets, by default with equal `chances`. `errors` returns the results of
-    a number of replicates about some attributes, shape (replicates, ...).
+    The `generator` draws the sets, each equally likely. `errors` returns the results of a number of
+    replicates about some attributes, shape (replicates, ...).
     """
-    asked = generator.choice(len(sets), size=replicates, p=chances)
+    asked = generator.choice(len(sets), size=replicates)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
     found = [errors(names, of.size) for names, of in zip(sets, runs, strict=True) if of.size]
     return np.concatenate(found)[np.argsort(np.concatenate(runs))]
