@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from reproduction.study.engine import Simulator, SummaryName, simulate_chunk
@@ -30,3 +31,12 @@ def simulated_whole(
         root_seed=root_seed,
         summary=summary,
     )
+
+
+def of_random_sets(values: np.ndarray, seed: int) -> np.ndarray:
+    """Return one answer of each run, about one set drawn at random: these are independent.
+
+    The `values` have shape (runs, ..., sets), the result has shape (runs, ...).
+    """
+    drawn = np.random.default_rng(seed).integers(values.shape[-1], size=len(values))
+    return np.asarray(values[np.arange(len(values)), ..., drawn])

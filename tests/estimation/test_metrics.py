@@ -63,6 +63,17 @@ def test_queries_are_random_sets_of_cells():
     assert random_queries(1, 0.1, 3, np.random.default_rng(1)).all()
 
 
+def test_random_sizes_have_the_coverage_on_average():
+    # .3 of 6 cells is 1.8: two cells with probability .8, by a binomial test at 1e-6, fixed seed.
+    generator = np.random.default_rng(1)
+    sizes = random_queries(6, 0.3, 20_000, generator, "random").sum(axis=1)
+    assert set(sizes.tolist()) == {1, 2}
+    assert stats.binomtest(int((sizes == 2).sum()), 20_000, 0.8).pvalue > 1e-6
+    # Whole numbers stay, and no set is empty.
+    assert set(random_queries(10, 0.3, 50, generator, "random").sum(axis=1).tolist()) == {3}
+    assert set(random_queries(3, 0.1, 50, generator, "random").sum(axis=1).tolist()) == {1}
+
+
 def test_errors_by_hand():
     estimated, true = np.array([12.0, 8.0, 3.0, 0.0, -2.0]), np.array([10.0, 10.0, 0.0, 0.0, 4.0])
     assert relative_errors(estimated, true).tolist() == [0.2, 0.2, np.inf, 0, 1.5]

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.simulations import of_random_sets
 from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
@@ -21,7 +22,7 @@ from deniable.records.categorical import Microdata
 
 from reproduction.papers.multirr.queries import clusters
 from reproduction.papers.multirr.queries.clusters import ClusterQueries, ExploredQueries
-from reproduction.papers.multirr.queries.shared import of_random_attributes
+from reproduction.papers.multirr.queries.shared import of_all_attributes
 
 COVERAGE = 0.2
 # Each comparison of two samples fails by chance once in 10,000 times.
@@ -157,15 +158,15 @@ def test_counts_and_records_give_the_same_errors(
     cell = cell_of(mechanism=mechanism, matrix=matrix, p=p)
     protocol = queries.clustered(cell).protocol
     assert protocol.clusters == (("colour", "smokes"), ("region", "owner"))
-    fast = queries(cell, np.random.default_rng(1), FAST)[:, 0]
+    fast = of_random_sets(queries(cell, np.random.default_rng(1), FAST)[:, 0], 1)
     slow = slow_errors(small_data, protocol, cell, SLOW, seed=2)
     assert stats.ks_2samp(fast, slow).pvalue > ERROR_RATE
 
 
 def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
     queries = queries_of(small_data)
-    one = queries(cell_of(p=0.5), np.random.default_rng(1), FAST)[:, 0]
-    other = queries(cell_of(p=0.6), np.random.default_rng(2), FAST)[:, 0]
+    one = of_random_sets(queries(cell_of(p=0.5), np.random.default_rng(1), FAST)[:, 0], 1)
+    other = of_random_sets(queries(cell_of(p=0.6), np.random.default_rng(2), FAST)[:, 0], 2)
     assert stats.ks_2samp(one, other).pvalue < ERROR_RATE
 
 
@@ -178,7 +179,7 @@ def test_a_singular_joint_cluster_is_taken_as_uniform(small_data: Microdata, rea
     cell = cell_of(matrix=reading, p=1 / 3 if reading == "printed" else 0.5, t_v=4)
     protocol = queries.clustered(cell).protocol
     assert [channel.singular for channel in protocol.channels] == [True, False]
-    fast = queries(cell, np.random.default_rng(3), FAST)[:, 0]
+    fast = of_random_sets(queries(cell, np.random.default_rng(3), FAST)[:, 0], 3)
     slow = slow_errors(data, protocol, cell, SLOW, seed=4)
     assert stats.ks_2samp(fast, slow).pvalue > ERROR_RATE
 
@@ -252,18 +253,33 @@ def test_attributes_share_a_cluster_as_often_as_is_asked(small_data: Microdata) 
 def test_weighted_queries_are_drawn_with_their_weights(
     small_data: Microdata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def whether_together(names: tuple[str, ...], runs: int) -> Any:
-        return np.full(runs, float(set(names) in TOGETHER))
+    def whether_together(names: tuple[str, ...]) -> Any:
+        return np.full((FAST, 1), float(set(names) in TOGETHER))
 
     def asked(errors: Any, *drawn: Any) -> Any:
-        return of_random_attributes(whether_together, *drawn)
+        return of_all_attributes(whether_together, *drawn)
 
-    monkeypatch.setattr(clusters, "of_random_attributes", asked)
+    monkeypatch.setattr(clusters, "of_all_attributes", asked)
     queries = queries_of(small_data, kind=partial(ExploredQueries, within=0.25))
     cell = cell_of(variation="clustered_pairs")
-    inside = int(queries(cell, np.random.default_rng(1), FAST).sum())
-    assert stats.binomtest(inside, FAST, 0.25).pvalue > ERROR_RATE
-    assert stats.binomtest(inside, FAST, 1 / 3).pvalue < ERROR_RATE  # 2 of 6, drawn alike
+    found = queries(cell, np.random.default_rng(1), FAST)
+    assert found.shape == (FAST, 1, 6)
+    inside = int(found.sum())
+    assert stats.binomtest(inside, found.size, 0.25).pvalue > ERROR_RATE
+    assert stats.binomtest(inside, found.size, 1 / 3).pvalue < ERROR_RATE  # 2 of 6, drawn alike
+
+
+def test_all_pairs_of_a_run_have_one_randomization(small_data: Microdata) -> None:
+    """Two runs with the same clusters of a pair answer alike, and others do not."""
+    queries = queries_of(small_data)
+    of_pairs = queries(cell_of(), np.random.default_rng(1), 50)
+    assert of_pairs.shape == (50, 1, 6)
+    wider = queries(cell_of(attributes=3), np.random.default_rng(1), 50)
+    assert wider.shape == (50, 1)
+    protocol = queries.clustered(cell_of()).protocol
+    errors = queries.errors(cell_of(), [protocol], np.random.default_rng(1), 50)
+    pairs = itertools.combinations(small_data.domain.names, 2)
+    np.testing.assert_array_equal(np.stack([errors(pair) for pair in pairs], axis=2), of_pairs)
 
 
 def test_only_the_ordinal_variation_takes_attributes_as_ordinal(small_data: Microdata) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.simulations import of_random_sets
 from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
@@ -85,7 +86,7 @@ def test_counts_and_records_give_the_same_errors(
     cell = CELL | {"matrix": matrix, "p": p}
     names = ("randomized_joint", "rr_independent", "pair_unbiased")
     queries = PairQueries(small_data, SIGMAS, names)
-    fast = queries(cell, np.random.default_rng(1), FAST)
+    fast = of_random_sets(queries(cell, np.random.default_rng(1), FAST), 1)
     slow = slow_errors(small_data, cell, SLOW, seed=2)
     for (place, name), (number, sigma) in itertools.product(enumerate(names), enumerate(SIGMAS)):
         ours = column(queries, fast, estimator=name, sigma=sigma, measure="relative_error")
@@ -94,8 +95,8 @@ def test_counts_and_records_give_the_same_errors(
 
 def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
     queries = PairQueries(small_data, SIGMAS)
-    one = queries(CELL, np.random.default_rng(1), FAST)
-    other = queries(CELL | {"p": 0.6}, np.random.default_rng(2), FAST)
+    one = of_random_sets(queries(CELL, np.random.default_rng(1), FAST), 1)
+    other = of_random_sets(queries(CELL | {"p": 0.6}, np.random.default_rng(2), FAST), 2)
     output = {"estimator": "randomized", "sigma": 0.2, "measure": "relative_error"}
     pair = (column(queries, values, **output) for values in (one, other))
     assert stats.ks_2samp(*pair).pvalue < ERROR_RATE
@@ -112,7 +113,7 @@ def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) ->
         for sigma in SIGMAS
         for measure in ("absolute_error", "relative_error")
     ]
-    assert queries(CELL, np.random.default_rng(1), 7).shape == (7, 8)
+    assert queries(CELL, np.random.default_rng(1), 7).shape == (7, 8, 6)
 
 
 def test_gains_are_compared_where_the_text_compares_them(small_data: Microdata) -> None:
@@ -150,7 +151,7 @@ def test_nothing_randomized_leaves_only_the_error_of_independence(
         relative = column(queries, errors, measure="relative_error", **one)
         if name in ("randomized", "rr_independent"):
             np.testing.assert_allclose(absolute, 14)
-            assert set(relative.round(6)) == {0.28, 1.4, round(14 / 30, 6)}
+            assert set(relative.ravel().round(6)) == {0.28, 1.4, round(14 / 30, 6)}
         else:
             np.testing.assert_allclose(absolute, 0, atol=1e-3)
         # A query for all cells is answered exactly by all that sums to 1.
@@ -228,7 +229,7 @@ def test_runs_depend_on_the_stream_alone(small_data: Microdata) -> None:
 def test_it_is_a_simulator_of_studies(small_data: Microdata) -> None:
     queries = PairQueries(small_data, SIGMAS, ALL)
     runs = replicate(queries, 1, "pair_queries", CELL, replicates=30, block=20)
-    assert runs.shape == (30, len(queries.outputs(CELL)))
+    assert runs.shape == (30, len(queries.outputs(CELL)), 6)
 
 
 def test_what_cannot_be_simulated_is_refused(small_data: Microdata) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.simulations import of_random_sets
 
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
@@ -57,11 +58,12 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
 ) -> None:
     cell = cell_of(records=records, mechanism=mechanism)
     sweep = ThresholdSweep(data, 0.2, T_V, T_D)
-    together = sweep(cell, np.random.default_rng(1), RUNS)
+    together = of_random_sets(sweep(cell, np.random.default_rng(1), RUNS), 1)
     alone = ClusterQueries(resized(data, records, 2024), 0.2)
     for column, (t_v, t_d) in enumerate(THRESHOLDS):
         single = cell | {"dataset": "adult", "t_v": t_v, "t_d": t_d}
         slow = alone(single, np.random.default_rng(2 + column), RUNS)[:, 0]
+        slow = of_random_sets(slow, 2 + column)
         found = stats.ks_2samp(together[:, column], slow).pvalue
         assert found > ERROR_RATE / (6 * len(THRESHOLDS)), (t_v, t_d)
 
