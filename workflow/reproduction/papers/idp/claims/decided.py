@@ -257,6 +257,12 @@ def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
     return Outcome(tuple(comparisons), f"{'; '.join(said)}; bound {bound['median']:.3f}")
 
 
+def _times_more_records(tables: Tables) -> Outcome:
+    rarer, commoner = sorted(np.bincount(tables.data.labels).tolist())
+    figure = f"{commoner:,} over {rarer:,} records: {commoner / rarer:.2f} times"
+    return counted([abs(commoner / rarer - 3.5) <= 0.05], figure)
+
+
 def _side_by_side(pairs: Sequence[Pair]) -> str:
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
@@ -300,6 +306,7 @@ TESTS: Mapping[str, Test] = {
     ),
     "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(_forests_at_less_epsilon),
     "forests_improve_on_the_bound": _forests_improve_on_the_bound,
+    "times_more_records": _times_more_records,
     "better_than_true_dp_at_small_epsilon": partial(
         _above_true_dp, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F
     ),
