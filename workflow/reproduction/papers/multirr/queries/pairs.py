@@ -1,7 +1,8 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
 A replicate randomizes two random attributes by RR-Independent and asks one random query of each
-coverage. All estimators answer the same queries from the same responses.
+coverage. All estimators answer the same queries from the same responses. Inverting attribute by
+attribute is [castell]'s estimate of joint distributions; the shrinkage to independence is ours.
 """
 
 import math
