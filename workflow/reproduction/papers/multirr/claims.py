@@ -156,13 +156,6 @@ def _largest_clusters_not_best(cells: Cells) -> Outcome:
     return replace(found, comparisons=tuple(picked))
 
 
-def _gain_larger_for_small_clusters(gains: Cells) -> Outcome:
-    pairs = [(gains[p, t_v], gains[p, LARGEST]) for p, t_v in product(P, SMALLER)]
-    ends = product(P, (SMALLER[0], LARGEST))
-    shown = {f"p = {p:g}, T_v = {t_v}": gains[p, t_v]["median"] for p, t_v in ends}
-    return below(pairs, listed(shown))
-
-
 TESTS: Mapping[str, Test] = {
     "negative_estimates": _negative_estimates,
     "more_similar_to_reports": _more_similar,
@@ -176,7 +169,6 @@ TESTS: Mapping[str, Test] = {
     "least_dependence_matters": _least_dependence_matters,
     "largest_clusters_not_best_at_strong_randomization": _largest_clusters_not_best,
     "least_dependence_alike_with_records": _alike_with_records,
-    "gain_larger_for_small_clusters": _gain_larger_for_small_clusters,
 }
 
 
