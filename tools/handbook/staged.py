@@ -20,7 +20,7 @@ CONTENTS = {
         "designing-a-channel",
     ),
     "The pipeline": ("/config/README", "faults", "sweeps", "cluster", "elsewhere"),
-    "The papers": ("findings", "references"),
+    "The papers": ("findings", "checklist", "references"),
     "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),
 }
 """The guides by heading. One that is missing here stops the build: Sphinx warns of it."""

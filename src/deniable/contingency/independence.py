@@ -9,7 +9,8 @@ channel, and they are compared with the expected ones,
 The values are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas. So X^2 is its
 score statistic (Rao), chi-squared with the log-linear model's degrees of freedom for original
 values. Nothing is inverted, clipped or projected. A chi-squared test of a projected table (as in
-[rrba], 7.3) has another distribution, which must be simulated.
+[rrba], 7.3) has another distribution, which must be simulated. [local_chi_squared] has earlier
+chi-squared tests under local differential privacy.
 
 More randomized values than cells. Then they have directions that no original table leads to, and
 the sum above would also test the channel, with more degrees of freedom and less power. Rao's

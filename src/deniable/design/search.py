@@ -1,7 +1,8 @@
 """The search for the best channel if the loss is not convex: many starts, local descents.
 
 Every search also starts from the closed forms that meet the requirements, and returns the best of
-all matrices it has seen. So its result is never worse than they are.
+all matrices it has seen. So its result is never worse than they are. [workload_adaptive] optimizes
+matrices for linear queries by projected gradients; see also [optimized_matrices].
 """
 
 import math

@@ -107,7 +107,7 @@ def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
     """Fill to a level: pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
 
     The categories with the largest n_v / b_v stay positive (the smallest if a < 0), so one sort
-    finds them. With a uniform b this is the closed form of Pinzon et al. (2026).
+    finds them. With a uniform b this is the closed form of Pinzón et al., [exact_likelihood].
     """
     unreported = counts == 0
     if a < 0 and np.any(unreported):
@@ -209,7 +209,7 @@ def expectation_maximization(
     tolerance: float = TOLERANCE,
     iterations: int = MAX_STEPS,
 ) -> Likelihood:
-    """Return the most likely distribution by EM (the iterative Bayesian update, [multirr], 2.1).
+    """Return the most likely distribution by EM ([reconstruction_em]; [multirr], 2.1).
 
     The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where g_u =
     sum over v of P[u, v] n_v / (n lambda_v). This certificate, not the size of the last step, ends

@@ -1,6 +1,6 @@
 """Estimate from randomized values with survey weights, with variances ([pram], (2.7)).
 
-[pram] names the weighted estimate and leaves its variance to the literature. Here each record i has
+[pram] names the weighted estimate; for variances see [indirect_questioning], [rrtcs]. Record i has
 a weight w_i and a randomized value z_i. Its *score* g_i is row z_i of P^-1 (or of a left inverse).
 It is unbiased for the indicator of the original category under any design. Known totals give sum
 w_i g_i / N (Horvitz and Thompson); otherwise the sum of the weights replaces N (Hajek's ratio).

@@ -101,7 +101,7 @@ def cluster_channel(
     - ``joint`` (6.3.2): one matrix over the cluster's cells, p_C on the diagonal and p_C exp(-sum
       of the attributes' epsilons) elsewhere, with p_C = 1 / (1 + (cells - 1) exp(-sum)): the
       printed p_C has the sign of (cells - 1) wrong.
-    - ``kronecker``: one matrix per attribute.
+    - ``kronecker``: one matrix per attribute, whose product [castell] inverts by attribute.
 
     Both have epsilon = sum of the attributes' epsilons for a change of all of them. For a change of
     one attribute ``kronecker`` has that attribute's epsilon, ``joint`` still the whole sum.

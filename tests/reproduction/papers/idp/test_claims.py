@@ -13,7 +13,7 @@ from deniable.records.numeric import NumericMicrodata
 from reproduction.papers.idp.audit import audit_table
 from reproduction.papers.idp.claims.decided import TESTS
 from reproduction.papers.idp.claims.evidence import Tables, evidence_of
-from reproduction.study import SENTENCE_COLUMNS, by_sentence, decide_claims, read_claims
+from reproduction.study import SENTENCE_COLUMNS, Outcome, by_sentence, decide_claims, read_claims
 
 EPSILONS, FACTORS, SIZES = (0.01, 0.1, 1.0), (1.5, 10.0), (3, 10, 25, 50)
 FOREST_SIZES = (3, 10, 50)
@@ -125,7 +125,10 @@ def on_both(records: NumericMicrodata, value: Value = as_claimed) -> pd.DataFram
     return decided({name: tables(records, value) for name in BOTH})
 
 
-OF_RECORDS = {"no_less_than_microaggregation", "hides_in_a_group", "individual_privacy"}
+OF_RECORDS = {
+    *("no_less_than_microaggregation", "hides_in_a_group", "individual_privacy"),
+    "times_more_records",
+}
 CONTRARY = {  # readings that exclude one another
     "cluster_based_at_less_epsilon",
     "forests_of_cluster_based_at_less_epsilon",
@@ -142,6 +145,20 @@ def test_every_claim_is_a_row_that_holds_where_it_is_so(
     assert set(found["kind"]) == {"every", "order", "equality"}
     verdicts = found.set_index("claim")["verdict"].drop([*OF_RECORDS, *CONTRARY])
     assert set(verdicts) == {"holds"}, verdicts
+
+
+@pytest.mark.parametrize(
+    ("counts", "verdict"), [((7, 2), "holds"), ((1060, 3838), "fails"), ((345, 100), "holds")]
+)
+def test_records_are_counted_by_class(
+    records: NumericMicrodata, counts: tuple[int, int], verdict: str
+) -> None:
+    labels = np.repeat(np.array([0, 1], dtype=np.int8), counts)
+    values = np.ones((sum(counts), 2))
+    of = dataclasses.replace(records, values=values, labels=labels)
+    outcome = TESTS["times_more_records"](dataclasses.replace(tables(records), data=of))
+    assert isinstance(outcome, Outcome)
+    assert outcome.verdict == verdict
 
 
 CONTRADICTIONS: dict[str, Value] = {
@@ -286,7 +303,7 @@ def test_without_differences_claims_of_differences_fail(records: NumericMicrodat
 def test_wide_intervals_decide_nothing_of_forests(records: NumericMicrodata) -> None:
     found = decided({name: tables(records, width=20.0) for name in BOTH})
     of_forests = [name for name in found.index if "forests" in name or "true_dp" in name]
-    assert len(of_forests) == 10
+    assert len(of_forests) == 11
     assert set(found["verdict"][of_forests]) == {"undecided"}
     assert found["verdict"]["dp_highest"] == "holds"  # which has no error
 
@@ -341,6 +358,7 @@ def test_missing_cells_leave_claims_undecided(records: NumericMicrodata) -> None
     assert "Wine: the tables lack ('idp_cbls', 0.01, 1.5, 10)" in lacking["figure"]
     assert found["figure"]["individual_privacy"] == "no table to look at"
     nothing = decided({name: Tables(records, whole.sse[:0], whole.forests[:0]) for name in BOTH})
+    nothing = nothing.drop("times_more_records")  # which needs the records alone
     assert set(nothing["verdict"]) == {"undecided"}
     assert nothing["figure"].str.contains("lack|no table").all()
 

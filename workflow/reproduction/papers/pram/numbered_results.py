@@ -33,6 +33,7 @@ from deniable.privacy import (
     breaching_prior,
     channel_of_parity,
     extreme_factors,
+    find_breaches,
     largest_parity,
     permits_breach,
     prior_approaching_parity,
@@ -173,6 +174,12 @@ def _post_randomization() -> Iterator[Row]:
     figure += " matrices, zero counts too"
     yield "(2.1)", says, ENUMERATED, len(gaps), max(gaps), figure
 
+    sums = [
+        sum(n * row for n, row in zip(pi, _two_step(pi).matrix(), strict=True)) for pi in tables
+    ]
+    gap, figure = _farthest(sums, tables), "columns of the text's P, our rows"
+    yield "(2.2)", "the same as a sum over columns", ENUMERATED, len(sums), gap, figure
+
     mean, covariance, within, gap = _shares(_two_step)
     bias, figure = _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
     yield "(2.3)", "shares of reports are unbiased", ENUMERATED, len(tables), bias, figure
@@ -213,6 +220,9 @@ PRIORS = [tuple(Fraction(n, sum(table)) for n in table) for table in [*TENTHS, *
 """A grid of positive priors over three categories."""
 DIRECTIONS: tuple[Literal["upward", "downward"], ...] = ("upward", "downward")
 SIDES: tuple[Side, ...] = ("largest", "smallest")
+WIDE = (Fraction(1, 4), Fraction(1, 2))  # breached on the grid
+LOWS = (Fraction(1, 90), Fraction(1, 10), Fraction(1, 8))
+SETS = [members for size in (1, 2) for members in itertools.combinations(range(3), size)]
 ON_A_GRID = "a grid of priors, all sets"
 
 
@@ -224,6 +234,23 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     gap = _farthest([CHANNEL.posterior(np.array(prior, dtype=float)) for prior in PRIORS], bayes)
     says, test = "what a report says of the truth", "a grid of priors"
     yield "(3.1)", says, test, bayes[..., 0].size, gap, "Bayes' rule in fractions"
+
+    pairs = [
+        (
+            find_breaches(CHANNEL, prior, members, low, high).upward,
+            find_breaches(CHANNEL, prior, {0, 1, 2} - {*members}, 1 - high, 1 - low).downward,
+        )
+        for prior, members, (low, high) in itertools.product(PRIORS, SETS, [*BREACHES, WIDE])
+    ]
+    says, unequal = "upward of Q is downward of its complement", sum(a != b for a, b in pairs)
+    figure = f"breaches: {sum(bool(upward) for upward, _ in pairs)}"
+    yield "(3.3) duality", says, ON_A_GRID, len(pairs), float(unequal), figure
+
+    ratios = [a / b for column in exact.T for a, b in itertools.permutations(column, 2)]
+    gammas = [*ratios, *(ratio * Fraction(999, 1000) for ratio in ratios)]
+    wrong = sum((max(ratios) <= each) != (CHANNEL.parity <= each) for each in gammas)
+    says, figure = "at most γ-amplifying if and only if η ≤ γ", f"η = {CHANNEL.parity:g}"
+    yield "(3.4)", says, "γ at each ratio and below it", len(gammas), float(wrong), figure
 
     broken = [
         permits_breach(channel, prior, low, high, direction=direction) is True
@@ -264,6 +291,15 @@ def _parities() -> Iterator[Row]:
 
     eta = CHANNEL.parity
     factors = [extreme_factors(CHANNEL, prior) for prior in PRIORS]
+    gaps = []
+    for prior, found in zip(PRIORS, factors, strict=True):
+        of = np.array(prior, dtype=float)
+        after = CHANNEL.posterior(of)
+        ratios = [after[:, members].sum(axis=1) / of[[*members]].sum() for members in SETS]
+        gaps.append(_farthest([np.max(ratios), np.min(ratios)], [found.largest, found.smallest]))
+    says, figure = "extremes over all sets and reports are those of categories", "Bayes' rule"
+    yield "(3.7)", says, ON_A_GRID, len(gaps), max(gaps), figure
+
     excess = (max(each.largest / eta, 1 / (eta * each.smallest)) - 1 for each in factors)
     says = "posterior over prior within [1/η, η]"
     figure = f"every ratio within [1/η, η], η = {eta:g}"
@@ -283,6 +319,11 @@ def _parities() -> Iterator[Row]:
     broken = sum(each.largest > high or each.smallest < low for each in factors)
     says, figure = "η ≤ β guarantees β-factor privacy", f"β = η = {eta:g}: no breach"
     yield "(3.14) if", says, ON_A_GRID, len(factors), float(broken), figure
+    ends = [(prior, low, low * Fraction(eta)) for prior in PRIORS for low in LOWS]
+    found = [permits_breach(CHANNEL, *each) is True for each in ends]
+    figure = f"breaches: {sum(found)}"
+    yield "(3.14) ratio", "ρ2/ρ1 ≥ η: no upward breach", ON_A_GRID, len(ends), sum(found), figure
+
     betas = (1.0, 2.0, eta * (1 - 1e-9))
     found = [breaching_prior(CHANNEL, *of) for of in itertools.product(betas, SIDES)]
     test, gap = "a prior for each β, in fractions", float(found.count(None))

@@ -193,14 +193,6 @@ def _cluster_based_at_less_epsilon(low: float, high: float, tables: Tables) -> O
     return equivalent(pairs, f"idp_cbls over the others: {ratios_of(pairs)}", SIMILAR_SSE)
 
 
-def _cluster_based_unaffected_by_domain(tables: Tables) -> Outcome:
-    narrow, wide = tables.errors.ends("domain_factor")
-    own, epsilons = partial(tables.sse_of, "idp_cbls"), tables.errors.values_of("epsilon")
-    of = {e: [(own(e, wide, k), own(e, narrow, k)) for k in tables.k] for e in epsilons}
-    said = "; ".join(f"epsilon {e:g}: {ratios_of(pairs)}" for e, pairs in of.items())
-    return equivalent([*chain(*of.values())], f"factor {wide:g} over {narrow:g}, {said}")
-
-
 def _cluster_based_best_at_small_k(tables: Tables) -> Outcome:
     inside = [k for k in tables.k if BEST_K[0] <= k <= BEST_K[1]]
     outside = [k for k in tables.k if k not in inside]
@@ -215,14 +207,6 @@ def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
     own = partial(tables.sse_of, "idp_cbls")
     pairs = [(tables.least(*at, small)[1], own(*at, end)) for at in tables.settings]
     return below(require_any(pairs), f"best of k <= {BEST_K[1]} over k = {end}: {ratios_of(pairs)}")
-
-
-def _forests_of_local_improve_with_k(tables: Tables) -> Outcome:
-    sizes, factors = (tables.cluster_based.values_of(name) for name in ("k", "domain_factor"))
-    least, most, found = sizes[0], sizes[-1], tables.measures
-    pairs = [(found["idp_ls", 1.0, c, least], found["idp_ls", 1.0, c, most]) for c in factors]
-    ends = (f"{a['median']:.3f} at k = {least}, {b['median']:.3f} at {most}" for a, b in pairs)
-    return below(pairs, "; ".join(ends))
 
 
 def _shortfalls(method: str, stated: Mapping[float, int], margin: float, tables: Tables) -> Outcome:
@@ -257,6 +241,12 @@ def _forests_improve_on_the_bound(tables: Tables) -> Outcome:
     return Outcome(tuple(comparisons), f"{'; '.join(said)}; bound {bound['median']:.3f}")
 
 
+def _times_more_records(tables: Tables) -> Outcome:
+    rarer, commoner = sorted(np.bincount(tables.data.labels).tolist())
+    figure = f"{commoner:,} over {rarer:,} records: {commoner / rarer:.2f} times"
+    return counted([abs(commoner / rarer - 3.5) <= 0.05], figure)
+
+
 def _side_by_side(pairs: Sequence[Pair]) -> str:
     return "; ".join(f"{a['median']:.3f} against {b['median']:.3f}" for a, b in pairs)
 
@@ -288,10 +278,8 @@ TESTS: Mapping[str, Test] = {
     "cluster_based_orders_of_magnitude": partial(_below_by_orders_of_magnitude, METHODS[:3]),
     "beats_dp_by_orders_of_magnitude": partial(_below_by_orders_of_magnitude, ["dp"]),
     "cluster_based_at_less_epsilon": _of_less_epsilon(_cluster_based_at_less_epsilon),
-    "cluster_based_unaffected_by_domain": _cluster_based_unaffected_by_domain,
     "cluster_based_best_at_small_k": _cluster_based_best_at_small_k,
     "cluster_based_rises_with_k": _cluster_based_rises_with_k,
-    "forests_of_local_improve_with_k": _forests_of_local_improve_with_k,
     "forests_of_local_below_the_bound": partial(
         _shortfalls, "idp_ls", {0.01: 20, 0.1: 10, 1.0: 5}, AROUND
     ),
@@ -300,6 +288,7 @@ TESTS: Mapping[str, Test] = {
     ),
     "forests_of_cluster_based_at_less_epsilon": _of_less_epsilon(_forests_at_less_epsilon),
     "forests_improve_on_the_bound": _forests_improve_on_the_bound,
+    "times_more_records": _times_more_records,
     "better_than_true_dp_at_small_epsilon": partial(
         _above_true_dp, [(0.01, 0.01), (0.1, 0.1)], SIMILAR_F
     ),

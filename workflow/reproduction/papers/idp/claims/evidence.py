@@ -119,6 +119,7 @@ def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, 
     for cells in ("errors", "gaps", "masked"):
         given[cells] = [replace(each, given=getattr(each.given, cells)) for each in given["both"]]
     given["classes"] = [replace(each, given=each.given.classes) for each in given.get("wine", ())]
+    given["curves"] = [replace(each, given=each.given.masked) for each in given.get("census", ())]
     parts = audit.groupby("dataset", sort=False)
     given["audit"] = [Evidence((), source_of(t), t, str(name).capitalize()) for name, t in parts]
     return given
