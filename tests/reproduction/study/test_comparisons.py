@@ -240,7 +240,7 @@ def test_a_true_equality_is_refused_in_five_of_a_hundred_at_most(
         for x, e in zip(drawn, errors, strict=True)
     ]
     alarms = sum(p <= LEVEL for p in found)
-    # A test of 5 % has more than these once in 10,000 times; one tail at 0 would have twice as many.
+    # A test of 5 % has more than these once in 10,000 times. One tail has twice as many at 0.
     most = stats.binom.isf(1e-4, drawn.size, LEVEL)
     assert alarms <= most
     if margin == 0:
