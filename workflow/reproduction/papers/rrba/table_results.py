@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from deniable.display import joined
 from deniable.errors import DeniableError
 from deniable.rrba import claimed_epsilon
 
@@ -54,6 +55,23 @@ def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
     rule = max(table["small_cells"], key=lambda name: name == "ignore")
     shown = where(table, small_cells=rule)
     return where(shown, sampled_tables=shown["sampled_tables"].max())
+
+
+def first_designs(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a `table` 3 with the first n and effect of each k: 43 records per cell."""
+    at = ["k", "n", "effect"]
+    return table.merge(table[at].drop_duplicates("k"), on=at)
+
+
+def power_with_rule(table: pd.DataFrame) -> str:
+    """Return RRBA's power by k, ours and published, under the text's rule for small cells.
+
+    It is at the `first_designs` of a `table` 3, with the fewest sampled tables.
+    """
+    own = where(table, method="rrba", hypothesis="H1", small_cells="table")
+    own = first_designs(where(own, sampled_tables=own["sampled_tables"].min()) if len(own) else own)
+    ours, published = ([f"{x:.0f}" for x in own[name]] for name in ("regenerated", "published"))
+    return f"{joined(ours)} % (published {joined(published)})" if ours else ""
 
 
 def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
