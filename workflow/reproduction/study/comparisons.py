@@ -36,7 +36,7 @@ MARGINS = (0.75, 1.0, 1.25)  # factors of a margin of ours, to see whether the v
 SIMILAR = 1.2  # estimates within this factor of each other count as similar: our margin
 
 Kind = Literal["every", "some", "average", "order", "equality"]
-BETTER = "better than published"
+BETTER: Literal["better than published"] = "better than published"
 Decision = Literal[
     "holds", "fails", "better than published", "undecided", "depends on the margin", "surrogate"
 ]

@@ -1,5 +1,7 @@
 """What the report's first page says of [rrba]."""
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from tests.reproduction.papers.rrba.tables import all_tables
@@ -52,7 +54,7 @@ def test_printed_numbers_are_counted_by_table_and_method() -> None:
         )
 
 
-def rates(method: str, rule: str, k: int, n: int, rate: float, verdict: str) -> list[dict]:
+def rates(method: str, rule: str, k: int, n: int, rate: float, verdict: str) -> list[Any]:
     at = {"method": method, "small_cells": rule, "k": k, "n": n, "effect": 0.5}
     at |= {"sampled_tables": 99, "published": 97.0 - k, "regenerated": rate, "verdict": verdict}
     return [at | {"hypothesis": name} for name in ("H0", "H1")]

@@ -88,8 +88,8 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = where(table_3, small_cells=rule, method=("rrba", "mcindep", laplace))
-        halves = (where(part, hypothesis=each) for each in HYPOTHESES)
-        right = accuracies(*halves, fitted=True)
+        null, alternative = (where(part, hypothesis=each) for each in HYPOTHESES)
+        right = accuracies(null, alternative, fitted=True)
         printed.append(Evidence((f"{small}, {scale} scale",), source_of(table_3), right))
     rates = where(power, measure="rejected", method=("rrba", "mcindep", "laplace"))
     right = accuracies(where(rates, effect=0).drop(columns="effect"), rates[rates["effect"] > 0])
