@@ -121,6 +121,11 @@ def test_a_file_has_a_test_for_each_claim(tmp_path: Path) -> None:
     assert (grows.kind, grows.test, grows.about) == ("order", "k by k", "cells")
     assert grows.decide(CELLS) == compared("method = a", "method = b")
     assert more.decide is _by_function
+    assert {grows.amount, more.amount} == {""}
+    file.write_text(f"{header},amount\n{row}{own.strip()},not stated\n")
+    found = read_claims(file, {"by_function": _by_function})
+    assert [claim.amount for claim in found] == ["", "not stated"]
+    file.write_text(f"{header}\n{row}{own}")
     with pytest.raises(DataError, match=r"rule or a function.*: by_function"):
         read_claims(file, {})
     file.write_text(f"{header}\n{row}")

@@ -176,6 +176,69 @@ def test_a_reading_without_comparisons_leaves_what_another_shows() -> None:
     assert row["worst"] == OPEN.difference
 
 
+MARKED = Comparison(-9.0, 1.0, margin=1.0, equality=True, better=True)
+"""An equality that fails because ours is the better value."""
+
+
+@pytest.mark.parametrize(
+    ("readings", "verdict", "fails"),
+    [
+        ((MARKED, MARKED), "better than published", 2),
+        ((MARKED, CONTRADICTS), "fails", 2),
+        ((MARKED, SUPPORTS), "depends on the reading", 1),
+        ((MARKED, OPEN), "undecided", 1),
+    ],
+)
+def test_better_than_published_is_a_way_to_fail(
+    readings: tuple[Comparison, ...], verdict: str, fails: int
+) -> None:
+    claim = claim_of(outcome_of)
+    evidence = [Evidence((str(n),), "original", each) for n, each in enumerate(readings)]
+    (row,) = by_sentence(decide_claims([claim], {"it": evidence}, "reading")).to_dict("records")
+    assert (row["verdict"], row["fails"]) == (verdict, fails)
+
+
+@pytest.mark.parametrize(
+    ("comparison", "verdict", "figure"),
+    [
+        (SUPPORTS, "no amount stated", "the sign: holds; the amount: a figure"),
+        (OPEN, "no amount stated", "the sign: undecided; the amount: a figure"),
+        (CONTRADICTS, "fails", "a figure"),
+    ],
+)
+def test_an_adjective_without_an_amount_is_not_decided(
+    comparison: Comparison, verdict: str, figure: str
+) -> None:
+    claim = claim_of(outcome_of, amount="not stated")
+    readings = decide_claims([claim], {"it": [Evidence((), "original", comparison)]})
+    (row,) = by_sentence(readings, [claim]).to_dict("records")
+    assert (row["verdict"], row["figure"]) == (verdict, figure)
+    surrogate = readings.assign(verdict="surrogate")
+    assert by_sentence(surrogate, [claim])["verdict"].tolist() == ["surrogate"]
+    # Another claim keeps the verdict of its comparisons.
+    other = claim_of(outcome_of)
+    (row,) = by_sentence(readings, [other]).to_dict("records")
+    assert row["verdict"] == readings["verdict"].iloc[0]
+
+
+def test_what_depends_on_the_reading_has_to_hold_and_to_fail_beyond_chance() -> None:
+    claim = claim_of(outcome_of)
+
+    def p_value(*comparisons: Comparison) -> float:
+        evidence = [Evidence((str(n),), "original", each) for n, each in enumerate(comparisons)]
+        (row,) = by_sentence(decide_claims([claim], {"it": evidence}, "reading")).to_dict("records")
+        assert row["verdict"] == "depends on the reading"
+        return float(row["p_value"])
+
+    # P-values of .0062 and .0228, each the least of two or three readings.
+    holds, fails = Comparison(2.5, 1.0), Comparison(-2.0, 1.0)
+    assert p_value(holds, fails) == pytest.approx(2 * 0.02275, rel=1e-3)
+    assert p_value(holds, fails, OPEN) == pytest.approx(3 * 0.02275, rel=1e-3)
+    assert p_value(SUPPORTS, CONTRADICTS) < 1e-15
+    verdicts = dict.fromkeys("ab", "depends on the reading")
+    assert corrected({"a": 0.001, "b": 0.068}, verdicts) == verdicts | {"b": "undecided"}
+
+
 def test_verdicts_are_corrected_over_all_claims() -> None:
     verdicts = {
         "a": "holds",

@@ -215,6 +215,62 @@ def test_two_one_sided_tests_by_hand() -> None:
             assert within_tolerance([each], 10, "").verdict == verdict
 
 
+def test_an_equality_is_contradicted_by_both_tails_at_once() -> None:
+    # With a margin far below the error the distance has two tails: 5 % are beyond 1.96 errors.
+    for margin, limit in ((1e-6, Z_1), (1.0, 2.6582)):  # Pr(Z > 1.6582) + Pr(Z > 3.6582) = .0488
+        for error, verdict in ((1 - 1e-3, "fails"), (1 + 2e-2, "undecided")):
+            pair = exact_row(0), estimate(limit, error)
+            assert within_tolerance([pair], margin, "").verdict == verdict, (margin, error)
+    tails = Comparison(1 - 2.6582, 1.0, margin=1.0, equality=True).p_value(-1)
+    assert tails == pytest.approx(stats.norm.sf(1.6582) + stats.norm.sf(3.6582), rel=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [4, 39, math.inf])
+@pytest.mark.parametrize("margin", [0.0, 0.5, 1.0, 5.0])
+def test_a_true_equality_is_refused_in_five_of_a_hundred_at_most(
+    margin: float, freedom: float
+) -> None:
+    """Distances at the border, in true standard errors: the worst case of an equality."""
+    generator = np.random.default_rng(int(10 * margin))
+    drawn = generator.normal(margin, 1.0, 20 * TRIALS)
+    spread = np.sqrt(generator.chisquare(freedom, drawn.size) / freedom) if freedom < 99 else 1.0
+    errors = np.broadcast_to(spread, drawn.shape)
+    found = [
+        Comparison(margin - abs(x), e, margin, freedom=freedom, equality=True).p_value(-1)
+        for x, e in zip(drawn, errors, strict=True)
+    ]
+    alarms = sum(p <= LEVEL for p in found)
+    # A test of 5 % has more than these once in 10,000 times. One tail has twice as many at 0.
+    most = stats.binom.isf(1e-4, drawn.size, LEVEL)
+    assert alarms <= most
+    if margin == 0:
+        # The whole distribution: p-values of a true equality without margin are uniform.
+        assert stats.kstest(found, "uniform").pvalue > 1e-4
+
+
+def test_an_equality_of_few_runs_keeps_their_freedom() -> None:
+    ours = of_runs(FEW)
+    (found,) = within_tolerance([(exact_row(0.0), ours)], 0.1, "").comparisons
+    assert found.freedom == pytest.approx(4)
+    assert found.p_value(-1) == pytest.approx(
+        stats.t.sf((ours["median"] - 0.1) / found.error, 4)
+        + stats.t.sf((ours["median"] + 0.1) / found.error, 4)
+    )
+
+
+def test_a_better_value_than_the_published_one_has_its_own_badge() -> None:
+    published = exact_row(0.8)
+
+    def verdict(*ours: float) -> str:
+        pairs = [(exact_row(each), published) for each in ours]
+        return within_tolerance(pairs, 0.05, "", larger_is_better=True).verdict
+
+    assert verdict(0.9) == verdict(0.9, 0.8) == "better than published"
+    assert verdict(0.7) == verdict(0.7, 0.9) == "fails"
+    assert verdict(0.8) == "holds"
+    assert within_tolerance([(exact_row(0.9), published)], 0.05, "").verdict == "fails"
+
+
 def test_alike_is_within_a_factor() -> None:
     # The logarithms' errors are .03 and .04, together .05.
     for apart, expected in (

@@ -50,6 +50,7 @@ PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
 OF_CENTROIDS = "Definition 3 of [idp], for centroids"
 OF_TARGET = ", target"  # the end of units of a claim about the requested epsilon
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]  # the end of claims of the waiver ([multirr], 4.3)
+NO_CLAIM = "no claim of the paper"
 FROM_DATA = "from the data"
 WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
 """The name of the worst case in the audit of numbers."""
@@ -198,10 +199,10 @@ def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
 
 
 def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
-    """Read invariant matrices as functions of the file ([pram], 2)."""
+    """Read invariant matrices as functions of the file ([pram], 2), which claims no ε for them."""
     return _of_matrix(table, column) | {
         "mechanism": table["mechanism"],
-        "claim": f"ε of the matrix, taken for the file's, {matrix}",
+        "claim": f"{NO_CLAIM}: ε of the matrix, taken for the file's, {matrix}",
         "unit": "record of the file that the matrix is made of",
     }
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from deniable.errors import from_extras
 
+from reproduction.study import SIGN
+
 with from_extras():
     from markdown_it import MarkdownIt
     from markupsafe import Markup, escape
@@ -56,6 +58,29 @@ def living_links(page: str, places: Mapping[str, str]) -> str:
         return f'<a href="{places[link[1]]}">{link[2]}</a>' if link[1] in places else link[2]
 
     return re.sub(r'<a href="#([^"]+)">(.*?)</a>', kept, page, flags=re.DOTALL)
+
+
+_SIGNS = "".join({*SIGN.values()} - {"–", "?"})
+_NAMES = "|".join(sorted(SIGN, key=len, reverse=True))
+_SIGNED = re.compile(rf"\s?(?:[{_SIGNS}]|(?<=[\s>])\?(?=[\s<]))(?:\s(?:{_NAMES})\b)?")
+_LOOKS = {*" ".join(SIGN).split()}
+
+
+def without_verdicts(page: str) -> str:
+    """Return the HTML of a `page` without signs, names and colours of verdicts.
+
+    In a badge the name is left, which is a word of a sentence there.
+
+    >>> without_verdicts('<td class="l holds">2.3 ✓ holds</td> <b class="tag fails">✗ fails</b>')
+    '<td class="l">2.3</td> <b class="tag">fails</b>'
+    """
+
+    def plain(found: re.Match[str]) -> str:
+        kept = [name for name in found[1].split() if name not in _LOOKS]
+        return f'class="{" ".join(kept)}"'
+
+    page = re.sub(rf'(class="tag [^"]*">)\s?[{_SIGNS}?]\s', r"\1", page)
+    return re.sub(r'class="([^"]*)"', plain, _SIGNED.sub("", page))
 
 
 def picture(svg: str, label: str, address: str = "") -> str:

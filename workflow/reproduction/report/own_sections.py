@@ -14,7 +14,7 @@ from reproduction.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, counted
 from reproduction.report.contents import Contents, ReleaseFiles
 from reproduction.study import corrected
 
-ORDER = ("fails", "depends on the reading", "holds")
+ORDER = ("fails", "depends on the reading", "holds", "our finding")
 ENUMERATED = {"pram": "pram_results"}
 """Tables and sections of results that are decided exactly, case by case, by paper."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
@@ -22,8 +22,13 @@ SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
 
 
 def in_short(contents: Contents) -> Row:
-    """Return the verdicts in `contents` on all papers: claims of privacy first, worst first."""
+    """Return the verdicts in `contents` on all papers: claims of privacy first, worst first.
+
+    On surrogate data there are none, whether they rest on the data or not.
+    """
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
+    if contents.surrogate:
+        found = [(page, of.without_verdicts()) for page, of in found]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
     audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim"]))
@@ -31,7 +36,9 @@ def in_short(contents: Contents) -> Row:
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
         "papers": [
-            (page, of, claims.get(page.id)) for page, of in found if of.privacy or of.numbers
+            (page, of, None if contents.surrogate else claims.get(page.id))
+            for page, of in found
+            if of.privacy or of.numbers
         ],
         "taken_back": taken_back,
         "enumerated": ENUMERATED,

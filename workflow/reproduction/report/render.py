@@ -13,7 +13,13 @@ from deniable.files import folder_written_whole, write_text
 
 from reproduction.papers import AUDITS, DRAWN_BY, FIGURES, MADE_BY, PAGES, PAPERS, TABLES
 from reproduction.report.contents import Contents
-from reproduction.report.markup import living_links, markdown, picture, typeset
+from reproduction.report.markup import (
+    living_links,
+    markdown,
+    picture,
+    typeset,
+    without_verdicts,
+)
 from reproduction.report.own_sections import OWN
 from reproduction.study import SIGN, Page, Section
 
@@ -74,6 +80,7 @@ def _body(
     own = OWN.get(section.id)
     values = own(contents) if own else section.content(contents.tables)
     page = templates.get_template(f"{section.template}.html.j2").render(values)
+    page = without_verdicts(page) if contents.surrogate else page
     return Markup(living_links(page, places))
 
 

@@ -1,8 +1,9 @@
 """Claims of a paper as rows of a CSV file: each sentence, and the comparison that decides it.
 
 `resources/claims/<paper>.csv` has one row per claim, in the order of the text. The columns
-``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in `Claim`. A claim on
-cells states their comparison in five more columns. Without them, a function of the paper decides.
+``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in `Claim`. So is
+``amount``, the last one, which is optional. A claim on cells states their comparison in five more
+columns. Without them, a function of the paper decides.
 
 - ``left`` and ``right``: the cells of the two sides, or a number. Each cell of one side is compared
   with each of the other. Terms between semicolons name cells. ``k = 3 | 5`` requires these values.
@@ -47,6 +48,7 @@ from reproduction.study.comparisons import (
 
 SAID = ("claim", "section", "printed", "kind", "test", "about")
 COMPARED = ("each", "left", "right", "rule", "figure")
+AMOUNT = "amount"
 Place = dict[str, Any]  # a cell, or the common part of several: values by column
 TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
@@ -219,7 +221,7 @@ def read_claims(path: Path | str, tests: Mapping[str, Test]) -> tuple[Claim, ...
     """
     with Path(path).open(newline="", encoding="utf-8") as stream:
         table = csv.DictReader(stream, strict=True)
-        if tuple(table.fieldnames or ()) != SAID + COMPARED:
+        if [name for name in table.fieldnames or () if name != AMOUNT] != [*SAID, *COMPARED]:
             raise DataError(f"{path}: name the columns {', '.join(SAID + COMPARED)}")
         rows = list(table)
     if differing := tests.keys() ^ {row["claim"] for row in rows if not row["rule"]}:
@@ -231,6 +233,7 @@ def read_claims(path: Path | str, tests: Mapping[str, Test]) -> tuple[Claim, ...
     def claim_of(row: dict[str, Any]) -> Claim:
         compared = [row.pop(column) for column in COMPARED]
         decide = tests.get(row["claim"]) or Compared(*compared)
-        return Claim(id=row.pop("claim"), decide=decide, **row)
+        amount = row.pop(AMOUNT, None) or ""
+        return Claim(id=row.pop("claim"), decide=decide, amount=amount, **row)
 
     return tuple(map(claim_of, rows))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from reproduction.study.comparisons import UNKNOWN, Kind, Outcome, rejected
+from reproduction.study.comparisons import BETTER, UNKNOWN, Kind, Outcome, rejected
 
 Decide = Callable[[], Outcome]
 """Decides a claim, or raises a `LookupError` if the tables lack the cells for it."""
@@ -30,6 +30,7 @@ class Claim:
     test: str  # the comparison, in words
     about: str  # the evidence that decides it, by its name in `decide_claims`
     decide: Test  # called with the evidence
+    amount: str = ""  # "not stated" if an adjective ("much", "small") has no number in the paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,39 +141,63 @@ SENTENCE_COLUMNS = (
 )
 
 
-def by_sentence(readings: pd.DataFrame) -> pd.DataFrame:
+NO_AMOUNT, READING, FAILS = "no amount stated", "depends on the reading", ("fails", BETTER)
+
+
+def by_sentence(readings: pd.DataFrame, claims: Iterable[Claim] = ()) -> pd.DataFrame:
     """Return one row for each claim of a table of `decide_claims`.
 
     A claim holds, or fails, if it does under every reading. It *depends on the reading* if it holds
     under one and fails under another, *on the margin* if it does so under some and is decided under
-    all others. Else it is undecided. The p-value is the largest of any reading. Figure and worst
-    comparison belong to that reading, among readings with a comparison. Counts of comparisons
-    are of all ``readings``.
+    all others. Else it is undecided. If an adjective of one of the `claims` has no amount in the
+    paper, comparisons decide the sign only. A claim of the wrong sign fails; the badge of others is
+    *no amount stated*, with the verdict on the sign and the amount in the figure.
+
+    The p-value is the largest of any reading. If a claim depends on the reading, one reading has to
+    hold and another to fail: it is the larger of both least p-values, each times the number of
+    readings that it is chosen from (Bonferroni). Figure and worst comparison belong to the reading
+    with the largest p-value among those with a comparison. Counts of comparisons are of all
+    ``readings``.
     """
     rows = []
-    for _, part in readings.groupby("claim", sort=False):
-        verdicts = set(part["verdict"])
-        if len(verdicts) == 1:
-            (verdict,) = verdicts
-        elif {"holds", "fails"} <= verdicts:
-            verdict = "depends on the reading"
-        else:
-            by_margin = "depends on the margin" in verdicts and "undecided" not in verdicts
-            verdict = "depends on the margin" if by_margin else "undecided"
+    unstated = {claim.id for claim in claims if claim.amount}
+    for claim, part in readings.groupby("claim", sort=False):
+        verdict = _of_readings(set(part["verdict"]))
         told = part[part["comparisons"] > 0] if part["comparisons"].any() else part
         row = told.sort_values("p_value", kind="stable").iloc[-1].to_dict()
         row |= {name: int(part[name].sum()) for name in COUNTS}
         row |= {"verdict": verdict, "p_value": part["p_value"].max()}
+        if verdict == READING:
+            holds = part["verdict"] == "holds"
+            sides = (part.loc[side, "p_value"] for side in (holds, part["verdict"].isin(FAILS)))
+            row["p_value"] = min(1.0, len(part) * max(side.min() for side in sides))
         if verdict != "undecided":
             row |= dict.fromkeys(WORST, nan)
-        row |= {name: int((part["verdict"] == name).sum()) for name in ("holds", "fails")}
+        if claim in unstated and verdict not in (*FAILS, "surrogate"):
+            figure = f"the sign: {verdict}; the amount: {row['figure']}"
+            row |= {"verdict": NO_AMOUNT, "figure": figure}
+        of = {"holds": ("holds",), "fails": FAILS}
+        row |= {name: int(part["verdict"].isin(each).sum()) for name, each in of.items()}
         rows.append(row | {"readings": len(part)})
     return pd.DataFrame(rows, columns=list(SENTENCE_COLUMNS))
+
+
+def _of_readings(verdicts: set[str]) -> str:
+    """Return the verdict on a claim from the `verdicts` under its readings."""
+    if len(verdicts) == 1 or "surrogate" in verdicts:
+        return "surrogate" if "surrogate" in verdicts else verdicts.pop()
+    if verdicts <= {*FAILS}:
+        return "fails"
+    if "holds" in verdicts and not verdicts.isdisjoint(FAILS):
+        return READING
+    by_margin = "depends on the margin" in verdicts and "undecided" not in verdicts
+    return "depends on the margin" if by_margin else "undecided"
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
     """Return the `verdicts` by claim after Holm's procedure on `p_values`; the rest undecided."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
-    taken_back = {k for k, v in verdicts.items() if v in ("holds", "fails") and k not in standing}
+    decided = ("holds", *FAILS, READING)
+    taken_back = {k for k, v in verdicts.items() if v in decided and k not in standing}
     return {**verdicts, **dict.fromkeys(taken_back, "undecided")}

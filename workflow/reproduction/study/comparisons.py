@@ -5,10 +5,12 @@ A comparison is a difference, positive if the claim is true, with its standard e
 procedure at `LEVEL` among all comparisons of the claim.
 
 - A claim about *every* setting, an *order* (each step of it), an *average* (one comparison) or an
-  *equality* (each comparison two one-sided tests against a margin) **holds** if every comparison
-  supports it: an intersection-union test needs no correction. It **fails** if one contradicts it.
+  *equality* **holds** if every comparison supports it: an intersection-union test needs no
+  correction. It **fails** if one contradicts it. An equality has a margin. It is supported by two
+  one-sided tests, and contradicted by a test with both tails, so that either has its level.
 - A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
   **fails** if each contradicts it at `LEVEL`.
+- It fails as **better than published** if in all contradictions ours is the better value.
 - Else it is **undecided**. An equality with a margin of ours **depends on the margin** if a margin
   that is a quarter smaller or larger leads to another verdict.
 
@@ -34,7 +36,10 @@ MARGINS = (0.75, 1.0, 1.25)  # factors of a margin of ours, to see whether the v
 SIMILAR = 1.2  # estimates within this factor of each other count as similar: our margin
 
 Kind = Literal["every", "some", "average", "order", "equality"]
-Decision = Literal["holds", "fails", "undecided", "depends on the margin", "surrogate"]
+BETTER: Literal["better than published"] = "better than published"
+Decision = Literal[
+    "holds", "fails", "better than published", "undecided", "depends on the margin", "surrogate"
+]
 Row = Mapping[Any, Any]
 """An estimate: ``median`` (a mean in some tables), ``ci_low``, ``ci_high``, and for an interval
 from few replicates ``freedom``, its degrees of freedom."""
@@ -51,12 +56,21 @@ class Comparison:
     margin: float = 0.0  # of an equality: the difference is the margin less the distance
     picked_from: int = 1  # estimates that the compared ones are the extremes of (Bonferroni)
     freedom: float = math.inf  # degrees of freedom of the standard error
+    equality: bool = False  # whether it is a distance within a margin, on either side
+    better: bool = False  # whether ours is better than the published value of an equality
 
     def p_value(self, sign: Literal[1, -1]) -> float:
-        """Return the p-value of the test that supports (`sign` 1) or contradicts (-1) the claim."""
+        """Return the p-value of the test that supports (`sign` 1) or contradicts (-1) the claim.
+
+        A distance contradicts an equality by both its tails at the margin: there a distance of x
+        standard errors, beyond a margin of m, has the probability Pr(Z > x - m) + Pr(Z > x + m).
+        """
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
-        tail = float(scipy.special.stdtr(self.freedom, -sign * self.difference / self.error))
+        ends = [-sign * self.difference]
+        if self.equality and sign < 0:
+            ends.append(self.difference - 2 * self.margin)
+        tail = sum(float(scipy.special.stdtr(self.freedom, end / self.error)) for end in ends)
         return min(1.0, self.picked_from * tail)
 
     @property
@@ -111,7 +125,14 @@ class Outcome:
         for factor in MARGINS if self.our_margin else (1.0,):
             holds, fails = self.with_margin(factor).p_values
             verdicts.add("fails" if fails <= LEVEL else "holds" if holds <= LEVEL else "undecided")
+        if verdicts == {"fails"} and all(each.better for each in self.contradictions):
+            return BETTER
         return verdicts.pop() if len(verdicts) == 1 else "depends on the margin"
+
+    @property
+    def contradictions(self) -> list[Comparison]:
+        """The comparisons that contradict the claim, the clearest first."""
+        return sorted(self.comparisons, key=lambda each: each.p_value(-1))[: self.contradict]
 
     @property
     def worst(self) -> Comparison | None:
@@ -168,15 +189,28 @@ def equivalent(pairs: Sequence[Pair], figure: str, factor: float = SIMILAR) -> O
 
 
 def within_tolerance(
-    pairs: Sequence[Pair], margin: float, figure: str, picked_from: int = 1
+    pairs: Sequence[Pair],
+    margin: float,
+    figure: str,
+    picked_from: int = 1,
+    *,
+    larger_is_better: bool = False,
 ) -> Outcome:
     """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
 
-    An estimate is an extreme of `picked_from` ones. The `figure` is as in `below`.
+    An estimate is an extreme of `picked_from` ones. The `figure` is as in `below`. If
+    `larger_is_better`, the first of a pair is ours, and better if it is above the published second.
     """
-    gaps = (_above(*pair) for pair in pairs)
     found = (
-        Comparison(margin - abs(gap.difference), gap.error, margin, picked_from) for gap in gaps
+        replace(
+            gap,
+            difference=margin - abs(gap.difference),
+            margin=margin,
+            picked_from=picked_from,
+            equality=True,
+            better=larger_is_better and gap.difference > 0,
+        )
+        for gap in (_above(*pair) for pair in pairs)
     )
     return Outcome(tuple(found), figure)
 

@@ -16,16 +16,19 @@ SIGN = {
     "differs": "✗",
     "fitted": "≈",
     "not printed": "–",
-    "surrogate": "s",
+    "surrogate": "–",
     "holds": "✓",
     "fails": "✗",
+    "better than published": "▲",
     "undecided": "?",
+    "no amount stated": "○",
     "depends on the reading": "≠",
     "depends on the margin": "≠",
+    "our finding": "•",
 }
-"""A sign for each verdict: on a printed number (agrees, differs, not printed; fitted: what the text
-leaves open was chosen so that it agrees), on a claim in words (holds, fails, undecided, depends on
-the reading or the margin), and on surrogate data, where there is none."""
+"""A sign for each verdict: on a printed number (agrees, differs, not printed; fitted: n and effect,
+which the text leaves open, were chosen by it), on a claim in words (`reproduction.study.claims`),
+on a finding that no paper claims, and on surrogate data, where there is no verdict."""
 TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent}
 VALUES = ("found", "median", "mean")
 """Columns of texts and of summaries, the first of them in a table is shown."""

@@ -12,13 +12,15 @@ if TYPE_CHECKING:  # not at run time: every job's process reads the catalogs
 SAID = ("section", "printed", "kind", "test", "figure", "comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable", "p_value")
 COUNTS = ("readings", "holds", "fails")
+ON_SURROGATES = "no verdict on surrogate data"
 
 
 @dataclass(frozen=True)
 class PrivacyVerdict:
     """A verdict on a privacy claim."""
 
-    verdict: Literal["holds", "depends on the reading", "fails"]  # on the claim
+    verdict: Literal["holds", "depends on the reading", "fails", "our finding"]
+    """On the claim; "our finding" if the paper makes none."""
     says: str  # the headline
     found: str  # the size of the difference, in a sentence or two
     section: str  # the id of the section that has more
@@ -34,7 +36,7 @@ class AgreementCount:
     agrees: int | None  # None: there is no verdict
     of: int  # how many there are
     section: str  # the id of the section with them
-    unjudged: str = "no verdict on surrogate data"  # the text in place of None
+    unjudged: str = ON_SURROGATES  # the text in place of None
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Verdicts:
 
     privacy: Sequence[PrivacyVerdict] = ()  # of its claims of privacy
     numbers: Sequence[AgreementCount] = ()  # of its published values
+
+    def without_verdicts(self) -> "Verdicts":
+        """Return the published values without counts, for a run on surrogate data."""
+        none = (replace(each, agrees=None, unjudged=ON_SURROGATES) for each in self.numbers)
+        return Verdicts(numbers=tuple(none))
 
 
 @dataclass(frozen=True)

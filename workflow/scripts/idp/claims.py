@@ -14,6 +14,7 @@ with job(snakemake):
     tables = {f"idp_{name}": read_table(given[name]) for name in ("fig3", "fig4", "fig5", "fig6")}
     of_data, expected = decided_on(data, tables)
     evidence = evidence_of(of_data, read_table(given.audit))
-    readings = decide_claims(read_claims(given.said, TESTS), evidence, "reading")
-    write_table(snakemake.output.claims, by_sentence(readings))
+    claims = read_claims(given.said, TESTS)
+    readings = decide_claims(claims, evidence, "reading")
+    write_table(snakemake.output.claims, by_sentence(readings, claims))
     write_table(snakemake.output.expected_sse, expected)

@@ -16,5 +16,5 @@ with job(snakemake):
     tables |= {"gains": tables["gain_ratios"]}
     claims = read_claims(snakemake.input.said, TESTS)
     readings = decide_claims(claims, evidence_of(tables), "mechanism", "projection")
-    write_table(snakemake.output.claims, by_sentence(readings))
+    write_table(snakemake.output.claims, by_sentence(readings, claims))
     write_table(snakemake.output.claim_readings, readings)

@@ -11,5 +11,5 @@ with job(snakemake):
     tables = {f"rrba_{name}": read_table(snakemake.input[name]) for name in names}
     claims = read_claims(snakemake.input.said, TESTS)
     readings = decide_claims(claims, evidence_of(claims, tables), "reading")
-    write_table(snakemake.output.claims, by_sentence(readings))
+    write_table(snakemake.output.claims, by_sentence(readings, claims))
     write_table(snakemake.output.claim_readings, readings)

@@ -46,6 +46,7 @@ from reproduction.papers.idp.sections import (
     forests_of,
     noises,
     overview,
+    simulation_test,
     sse,
 )
 from reproduction.papers.sections import in_words
@@ -274,9 +275,45 @@ def test_ratios_of_errors_are_counted_by_epsilon(tables: dict[str, pd.DataFrame]
 def test_simulation_is_confirmed_over_all_cells(tables: dict[str, pd.DataFrame]) -> None:
     cells = 2 * len(EPSILONS) * len(FACTORS) * (1 + 3 * len(SIZES))
     found = sse(tables)["confirmed"]
-    assert (found["cells"], found["sum"]) == (cells, 4 * cells)
-    assert found["p"] == pytest.approx(stats.chi2.sf(4 * cells, cells))
-    assert f"of {cells} settings add up to {4 * cells}" in words(render("sse", tables))
+    assert (found["cells"], found["groups"], found["apart"], found["p"]) == (cells, 8, 0, 1)
+    said = f"in {cells} settings. Over the settings of each of 8 pairs"
+    assert said in words(render("sse", tables))
+
+
+OF_BOTH = [(data, method) for data in ("census", "wine") for method in MASKED]
+
+
+def skewed(generator: np.random.Generator, runs: int, factor: float = 1.0) -> pd.DataFrame:
+    """Return means of `runs` squares of Laplace noise; those of one method are off by a factor."""
+    tables = []
+    for number, (dataset, method) in enumerate(OF_BOTH):
+        means = (generator.laplace(0, 1, (60, runs)) ** 2 / 2).mean(axis=1)
+        own = pd.DataFrame({"mean_sse": means * (factor if number == 5 else 1.0)})
+        tables.append(own.assign(dataset=dataset, method=method, expected_sse=1.0))
+    return pd.concat(tables)
+
+
+@pytest.mark.parametrize("runs", [5, 40])
+def test_few_replicates_do_not_say_that_the_simulation_is_wrong(runs: int) -> None:
+    generator, trials = np.random.default_rng(runs), 200
+    alarms = sum(simulation_test(skewed(generator, runs))["p"] <= 0.05 for _ in range(trials))
+    # A test of 5 % has more than these once in 10,000 times.
+    assert alarms <= stats.binom.isf(1e-4, trials, 0.05)
+
+
+def test_squared_t_values_of_few_replicates_are_not_chi_square() -> None:
+    """The test that this one replaces refuses a right simulation nearly always."""
+    generator = np.random.default_rng(3)
+    drawn = generator.laplace(0, 1, (30, 480, 5)) ** 2 / 2 - 1
+    t = drawn.mean(axis=2) / stats.sem(drawn, axis=2)
+    scores = stats.norm.ppf(stats.t.cdf(t, 4))
+    assert (stats.chi2.sf((scores**2).sum(axis=1), 480) <= 0.05).mean() > 0.9
+
+
+def test_a_wrong_scale_of_one_method_is_found() -> None:
+    generator = np.random.default_rng(1)
+    found = [simulation_test(skewed(generator, 40, 1.5))["p"] for _ in range(20)]
+    assert max(found) < 0.01
 
 
 def test_classes_that_are_not_learned_are_counted() -> None:

@@ -17,6 +17,7 @@ from reproduction.papers.multirr.verdicts import (
     threshold_trend,
     with_variations,
 )
+from reproduction.study.engine import median_summary
 
 Z = 1.959964
 READING = {"dataset": "adult", "matrix": "printed", "mechanism": "joint", "projection": "clip"} | {
@@ -54,6 +55,21 @@ def test_a_reading_that_is_right_is_seldom_refused() -> None:
         p_values.append(joint_fit(pd.DataFrame(rows))["p_value"].iloc[0])
     # Once in 10,000 times, given a uniform p-value.
     assert stats.kstest(p_values, "uniform").pvalue > 1e-4
+
+
+def test_few_runs_refuse_no_more_readings_that_are_right() -> None:
+    """Medians of 50 runs with intervals of order statistics, 400 readings of 36 cells at once."""
+    generator, trials, runs = np.random.default_rng(8), 400, 50
+    ours = np.sort(generator.lognormal(0, 0.8, (trials * 36, runs)), axis=1)
+    printed = np.median(generator.lognormal(0, 0.8, (trials * 36, 1000)), axis=1)
+    ranks = median_summary(np.arange(1, runs + 1))
+    table = pd.DataFrame({"published": printed, "regenerated": np.median(ours, axis=1)}).assign(
+        **READING | {"replicates": runs, "variation": np.repeat(np.arange(trials), 36)}
+    )
+    table = table.assign(ci_low=ours[:, int(ranks.low) - 1], ci_high=ours[:, int(ranks.high) - 1])
+    found = joint_fit(table)
+    # A test of 5 % has more than these once in 10,000 times.
+    assert (found["p_value"] <= 0.05).sum() <= stats.binom.isf(1e-4, trials, 0.05)
 
 
 def test_where_a_reading_misses_is_pooled_over_t_d() -> None:

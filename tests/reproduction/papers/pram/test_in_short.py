@@ -28,7 +28,8 @@ def test_an_invariant_matrix_is_told_with_what_its_file_spends(small_data: Micro
         "pram_whole_file": whole,
     }
     (matrix,) = in_short(tables).privacy
-    assert matrix.verdict == "depends on the reading"
+    assert matrix.verdict == "our finding"
+    assert matrix.found.startswith("[pram] claims no ε for it.")
     for mechanism, words in (("two_step", "two steps"), ("lazy", "keep or redraw")):
         made = whole[whole["mechanism"] == f"invariant_{mechanism}"]
         beyond = int((made["whole_file_epsilon"] > made["epsilon"]).sum())

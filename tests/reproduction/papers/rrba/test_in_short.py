@@ -1,5 +1,8 @@
 """What the report's first page says of [rrba]."""
 
+from typing import Any
+
+import pandas as pd
 import pytest
 from tests.reproduction.papers.rrba.tables import all_tables
 
@@ -51,10 +54,31 @@ def test_printed_numbers_are_counted_by_table_and_method() -> None:
         )
 
 
-def test_what_was_fitted_has_no_verdict_and_no_counts() -> None:
-    (fitted,) = (each for each in in_short(TABLES).numbers if "Table 3" in each.what)
-    assert (fitted.what, fitted.agrees) == ("Table 3", None)
-    assert fitted.unjudged == "fitted, no verdict"
+def rates(method: str, rule: str, k: int, n: int, rate: float, verdict: str) -> list[Any]:
+    at = {"method": method, "small_cells": rule, "k": k, "n": n, "effect": 0.5}
+    at |= {"sampled_tables": 99, "published": 97.0 - k, "regenerated": rate, "verdict": verdict}
+    return [at | {"hypothesis": name} for name in ("H0", "H1")]
+
+
+def test_table_3_has_verdicts_on_what_was_not_fitted() -> None:
+    rows = []
+    for k, n in ((2, 172), (3, 344), (2, 2000)):
+        rows += rates("rrba", "ignore", k, n, 95.0, "fitted")
+        rows += rates("rrba", "table", k, n, 50.0 if n < 2000 else 99.0, "fitted")
+        rows += rates("mcindep", "ignore", k, n, 95.0, "agrees")
+        rows += rates("laplace_true_limit", "ignore", k, n, 95.0, "agrees" if k == 2 else "differs")
+        rows += rates("laplace", "ignore", k, n, 95.0, "differs")
+    found = in_short({"rrba_table3": pd.DataFrame(rows)}).numbers
+    # Of the first n of each k, with the text's own test for Laplace noise.
+    assert [(each.what, each.agrees, each.of) for each in found] == [
+        ("Table 3, RRBA", None, 0),
+        ("Table 3, Laplace noise", 2, 4),
+        ("Table 3, MCIndep", 4, 4),
+    ]
+    assert found[0].unjudged == (
+        "fitted, no verdict; with the rule of five as printed its power is "
+        "50 and 50 % (published 95 and 94)"
+    )
 
 
 def test_nothing_is_said_without_tables() -> None:

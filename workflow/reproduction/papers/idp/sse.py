@@ -156,8 +156,8 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
     are `dataset`, ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the
     simulated ``mean_sse`` with interval and replicates, and ``standardized``: its distance from the
     expectation in standard errors, as a normal score of Student's distribution (0 without error).
-    Cells are independent, so that the squares of these sum up to chi-square, with one degree of
-    freedom per row, if the draws are correct.
+    Cells are independent. The squares of these sum up to chi-square only with many replicates,
+    since errors are skewed: `reproduction.papers.idp.sections.simulation_test` needs no many.
     """
     own = simulated[simulated["method"].isin(METHODS)].copy()
     own.insert(0, "dataset", dataset)

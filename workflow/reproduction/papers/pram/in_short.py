@@ -47,10 +47,11 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         designed = f"; designed by optimization it is no worse than in closed form in {kept}"
         designed += f" of {len(gains)} comparisons"
     return PrivacyVerdict(
-        "depends on the reading",
+        "our finding",
         "An invariant matrix hides a report, not the file",
-        "Its ε takes the matrix as given, which is made of the file. Published, it gives the true "
-        f"shares away: no finite ε. Kept secret, the file's ε exceeds it {joined(said)}.",
+        "[pram] claims no ε for it. The matrix's ε takes the matrix as given, which is made of the "
+        "file. Published, it gives the true shares away: no finite ε. Kept secret, the file's ε "
+        f"exceeds it {joined(said)}.",
         "pram_variance",
         f"A matrix made without the file, at {short(cost.min())} to {short(cost.max())} times the "
         f"variance of sampling{designed}.",

@@ -8,7 +8,11 @@ from deniable.display import Tables, rows_of, short
 
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
 from reproduction.papers.rrba.sections import over_uniform
+from reproduction.papers.rrba.table_results import first_designs, power_with_rule, shown_settings
 from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreement_of, where
+
+OTHERS_IN_TABLE_3 = {"laplace_true_limit": "Laplace noise", "mcindep": "MCIndep"}
+"""The methods of 7.3 beside RRBA, Laplace noise with the text's own test."""
 
 
 def in_short(tables: Tables) -> Verdicts:
@@ -59,7 +63,15 @@ def _numbers(tables: Tables) -> Iterator[AgreementCount]:
             if len(part) and part["published"].notna().any():
                 yield agreement_of(f"{title}, {called}", part, "rrba_tables")
     if "rrba_table3" in tables:
-        # Its n and effect, which the text leaves open, are fitted to the printed rates.
-        yield AgreementCount("Table 3", None, 0, "rrba_tests", "fitted, no verdict")
+        table = tables["rrba_table3"]
+        # n and effect, which the text leaves open, are fitted to the rates of RRBA.
+        said, power = "fitted, no verdict", power_with_rule(table)
+        if power:
+            said += f"; with the rule of five as printed its power is {power}"
+        yield AgreementCount("Table 3, RRBA", None, 0, "rrba_tests", said)
+        for method, called in OTHERS_IN_TABLE_3.items():
+            part = where(first_designs(shown_settings(table)), method=method)
+            if len(part):
+                yield agreement_of(f"Table 3, {called}", part, "rrba_tests")
     if "rrba_examples" in tables:
         yield agreement_of("worked cases", tables["rrba_examples"], "rrba_consistency")

@@ -9,7 +9,7 @@ from deniable.estimation import Z_95
 
 from reproduction.papers.rrba import names
 from reproduction.papers.rrba.catalog import RUN_KEYS
-from reproduction.papers.rrba.table_results import shown_settings
+from reproduction.papers.rrba.table_results import power_with_rule, shown_settings
 from reproduction.study import (
     MISSING,
     SIGN,
@@ -206,6 +206,7 @@ def tests(tables: Tables) -> dict[str, Any]:
     heads = ("channel-aware test against", "higher in", "lower in", "of", "difference, points")
     return {
         "table_3": table_3(tables["rrba_table3"]),
+        "with_rule": power_with_rule(tables["rrba_table3"]),
         "trials": int(rejected["trials"].max()) if len(rejected) else 0,
         "sizes": from_rows("settings by size", ("method", *names.SIZES, "of"), counted),
         "against": from_rows("power of the channel-aware test", heads, against),
