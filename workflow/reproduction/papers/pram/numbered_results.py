@@ -292,11 +292,13 @@ def _parities() -> Iterator[Row]:
     eta = CHANNEL.parity
     factors = [extreme_factors(CHANNEL, prior) for prior in PRIORS]
     gaps = []
-    for prior, found in zip(PRIORS, factors, strict=True):
+    for prior, extremes in zip(PRIORS, factors, strict=True):
         of = np.array(prior, dtype=float)
         after = CHANNEL.posterior(of)
         ratios = [after[:, members].sum(axis=1) / of[[*members]].sum() for members in SETS]
-        gaps.append(_farthest([np.max(ratios), np.min(ratios)], [found.largest, found.smallest]))
+        gaps.append(
+            _farthest([np.max(ratios), np.min(ratios)], [extremes.largest, extremes.smallest])
+        )
     says, figure = "extremes over all sets and reports are those of categories", "Bayes' rule"
     yield "(3.7)", says, ON_A_GRID, len(gaps), max(gaps), figure
 
@@ -320,9 +322,9 @@ def _parities() -> Iterator[Row]:
     says, figure = "η ≤ β guarantees β-factor privacy", f"β = η = {eta:g}: no breach"
     yield "(3.14) if", says, ON_A_GRID, len(factors), float(broken), figure
     ends = [(prior, low, low * Fraction(eta)) for prior in PRIORS for low in LOWS]
-    found = [permits_breach(CHANNEL, *each) is True for each in ends]
-    figure = f"breaches: {sum(found)}"
-    yield "(3.14) ratio", "ρ2/ρ1 ≥ η: no upward breach", ON_A_GRID, len(ends), sum(found), figure
+    breaches = sum(permits_breach(CHANNEL, *each) is True for each in ends)
+    figure = f"breaches: {breaches}"
+    yield "(3.14) ratio", "ρ2/ρ1 ≥ η: no upward breach", ON_A_GRID, len(ends), breaches, figure
 
     betas = (1.0, 2.0, eta * (1 - 1e-9))
     found = [breaching_prior(CHANNEL, *of) for of in itertools.product(betas, SIDES)]
