@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import pandas as pd
@@ -44,6 +45,31 @@ def short(value: Any) -> str:
         large = abs(value) >= 999.5  # which is written as 1,000
         text = f"{value:,.0f}" if large else f"{value:#.3g}".removesuffix(".")
     return text.replace("-", MINUS)
+
+
+def at_least(value: float) -> str:
+    """Return a `value` as `short` does, rounded down to three digits.
+
+    Seven digits count, as many as a quotient of published numbers has.
+
+    >>> at_least(708.67), at_least(7.00000001), at_least(6.99999999), at_least(0.0)
+    ('708', '7.00', '7.00', '0')
+    """
+    return _rounded(value, ROUND_FLOOR)
+
+
+def at_most(value: float) -> str:
+    """Return a `value` as `short` does, rounded up to three digits, of the seven that count.
+
+    >>> at_most(59.516), at_most(1067.1), at_most(7.00000001), at_most(float("inf"))
+    ('59.6', '1,070', '7.00', '∞')
+    """
+    return _rounded(value, ROUND_CEILING)
+
+
+def _rounded(value: float, rounding: str) -> str:
+    known = Context(prec=7).create_decimal(repr(float(value)))
+    return short(float(Context(prec=3, rounding=rounding).plus(known)))
 
 
 def percent(share: float) -> str:

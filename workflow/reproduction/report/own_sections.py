@@ -29,7 +29,7 @@ def in_short(contents: Contents) -> Row:
     audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim"]))
     stated = audited[audited["source"].str.startswith(RELEASE) & (audited["claim"] == STATED)]
     return {
-        "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
+        "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].beyond)),
         "papers": [
             (page, of, claims.get(page.id)) for page, of in found if of.privacy or of.numbers
         ],
