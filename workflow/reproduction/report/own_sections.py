@@ -37,10 +37,11 @@ def in_short(contents: Contents) -> Row:
         "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
-        # The stated epsilons of releases, and the number that the exact one does not exceed.
-        "stated": {"kept": int(stated["hold"].sum()), "of": int(stated["cases"].sum())}
-        if len(stated)
-        else None,
+        # The stated epsilons of releases by kind of plan, and the number that the exact one exceeds.
+        "stated": [
+            (str(kind), int((part["cases"] - part["hold"]).sum()), int(part["cases"].sum()))
+            for kind, part in stated.groupby("mechanism", sort=False)
+        ],
         "samplers": contents.tables.get("samplers", pd.DataFrame()),
         "runs": contents.runs(name for name, table in TABLES.items() if table.compared),
     }
