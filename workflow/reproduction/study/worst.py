@@ -48,12 +48,16 @@ def extremes(
         same = ordered[exact].eq(row[exact]) & ordered[claimed].eq(row[claimed])
         for name in settings:
             same &= ordered[name].eq(row[name]) | (ordered[name].isna() & pd.isna(row[name]))
-        shown = [form.format(row[name]) for name, form in settings.items() if not pd.isna(row[name])]
+        shown = [
+            form.format(row[name]) for name, form in settings.items() if not pd.isna(row[name])
+        ]
         return ", ".join([" or ".join(ordered.loc[same, of].unique()), *shown])
 
     said = []
     for row in rows_of(ordered.head(1)):
-        odds = "no finite ε" if np.isinf(row["beyond"]) else f"odds × {at_most(np.exp(row['beyond']))}"
+        odds = (
+            "no finite ε" if np.isinf(row["beyond"]) else f"odds × {at_most(np.exp(row['beyond']))}"
+        )
         said.append(f"{short(row[claimed])} → {short(row[exact])} at worst ({place(row)}: {odds})")
     for row in rows_of(some):
         both = f"{short(row[claimed])} → {short(row[exact])}"

@@ -22,7 +22,9 @@ def test_records_have_no_finite_epsilon_where_the_audit_finds_none() -> None:
 
 def test_the_centroids_have_the_extremes_of_all_settings_rounded_down() -> None:
     audit = TABLES["idp_audit"].copy()
-    of_ls = where(audit, reading=RECOMPUTED_SCALE, unit="centroid", domain="public", method="idp_ls")
+    of_ls = where(
+        audit, reading=RECOMPUTED_SCALE, unit="centroid", domain="public", method="idp_ls"
+    )
     least, most = of_ls.index[0], of_ls.index[-1]
     audit.loc[[least, most], "times_claimed"] = 4.0579, 708.67
     (records,) = in_short(TABLES | {"idp_audit": audit}).privacy
@@ -34,7 +36,9 @@ def test_the_centroids_have_the_extremes_of_all_settings_rounded_down() -> None:
     cases = f"{len(of_ls)} of {len(of_ls)} cases under iDP-LS"
     assert f"{cases} (at least {places[0]} to {places[1]})" in records.found
     endless = where(audit, reading=RECOMPUTED_SCALE, unit="centroid", method="idp_cbls")
-    counts = f"{len(endless)} of {len(endless)} cases under iDP-CBLS (no finite ε in {len(endless)})"
+    counts = (
+        f"{len(endless)} of {len(endless)} cases under iDP-CBLS (no finite ε in {len(endless)})"
+    )
     assert counts in records.found
     assert "under DP-UM (" not in records.found
 

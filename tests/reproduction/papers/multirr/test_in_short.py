@@ -78,8 +78,9 @@ def test_claims_that_are_kept_hold() -> None:
 def test_the_waiver_covers_files_and_one_attribute() -> None:
     once = told(audited())[1]
     assert (once.verdict, once.beyond) == ("fails", 120.0)
-    assert "a record of the file it fails in 2 of 2 cases, by 7.00 times in each: 20.0 → 140 at " in (
-        once.found
+    assert (
+        "a record of the file it fails in 2 of 2 cases, by 7.00 times in each: 20.0 → 140 at "
+        in (once.found)
     )
     assert (
         "one attribute of the file it fails in 2 of 2 cases. matrix printed: 1.00 → 60.0 at worst "
@@ -92,7 +93,9 @@ def test_the_waiver_covers_files_and_one_attribute() -> None:
 
 
 def test_the_waiver_is_told_with_what_assessing_costs() -> None:
-    risk = pd.DataFrame({"assessment": ["none", "4.1"], "equal_risk_with_assessment": [True, False]})
+    risk = pd.DataFrame(
+        {"assessment": ["none", "4.1"], "equal_risk_with_assessment": [True, False]}
+    )
     tables = {"multirr_audit": audited(), "multirr_waiver": waiver(False), "multirr_risk": risk}
     assert "equal in 0 of 1 settings" in in_short(tables).privacy[1].instead
 

@@ -122,8 +122,12 @@ def test_only_published_cells_count_as_published() -> None:
     tables = holding() | {"rrba_table4": lost}
     assert verdicts_of(tables, "lower_jensen_shannon") == {"holds"}
     found = decided(tables, "lowest_l2_survey_child")
-    assert {v for reading, v in found.items() if reading.startswith("Survey and Child")} == {"fails"}
-    assert {v for reading, v in found.items() if reading.startswith("Survey and Alarm")} == {"holds"}
+    assert {v for reading, v in found.items() if reading.startswith("Survey and Child")} == {
+        "fails"
+    }
+    assert {v for reading, v in found.items() if reading.startswith("Survey and Alarm")} == {
+        "holds"
+    }
     counted = claims(tables, "wins_over_laplace").set_index("reading")["comparisons"]
     published = table["published"].notna() & table["metric"].isin(["l2", "jensen_shannon"])
     one = table[published & (table["method"] == "rrba") & (table["reading"] == "last_block")]
