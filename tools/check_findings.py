@@ -6,8 +6,8 @@ paragraphs headed so), names of sections and tables, and settings with their nam
 A row has the words as they are quoted, and where their first number comes from:
 
 - table, where (``column=value`` or ``column!=value``, joined by ``;``) and column: the one value
-  there, rounded as it is quoted. ``x / y`` is a ratio; ``count``, ``min x`` and ``max x`` are of all rows meant; of a
-  ``verdict``, which all of them have, the words quoted hold the name;
+  there, rounded as it is quoted. ``x / y`` is a ratio. ``count``, ``min x``, ``max x`` are of all
+  rows meant; of a ``verdict``, which all of them have, the words quoted hold the name;
 - table ``config``: the value of an option, by its path;
 - table ``printed``, ``setting``, ``proved``, ``test``: what a paper prints, a study is told, what
   follows from what is said there, what a file of tests holds.
@@ -74,7 +74,7 @@ SETTINGS = {
     "domain_factor": "domain factor",
 }
 """Columns with numbers, and their names in the text."""
-NAMES = {
+NAMES: dict[str, dict[str, str | tuple[str, ...]]] = {
     "dataset": {
         r"Adult(?!6)": "adult",
         "Adult6": "adult6",
@@ -242,7 +242,8 @@ def number_in(quoted: str) -> str:
 def holds(quoted: str, value: float, bound: int = 0) -> bool:
     """Return whether a value rounds to a quoted number; shares may be quoted "of 100".
 
-    A lower `bound` (1) is rounded down, an upper one (-1) up, other numbers to the nearest. Zeros at the end of a whole number stand for digits that are not told, but for the first two.
+    A lower `bound` (1) is rounded down, an upper one (-1) up, other numbers to the nearest.
+    Zeros at the end of a whole number stand for digits that are not told, but for the first two.
     """
     digits, _, power = number_in(quoted).partition("e")
     decimals = len(digits.partition(".")[2])

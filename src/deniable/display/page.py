@@ -47,29 +47,23 @@ def short(value: Any) -> str:
     return text.replace("-", MINUS)
 
 
-def at_least(value: float) -> str:
-    """Return a `value` as `short` does, rounded down to three digits.
-
-    Seven digits count, as many as a quotient of published numbers has.
+def at_least(value: float, rounding: str = ROUND_FLOOR) -> str:
+    """Return `short` of a `value` with a `rounding` to three digits, down, of the seven that count.
 
     >>> at_least(708.67), at_least(7.00000001), at_least(6.99999999), at_least(0.0)
     ('708', '7.00', '7.00', '0')
     """
-    return _rounded(value, ROUND_FLOOR)
+    known = Context(prec=7).create_decimal(repr(float(value)))
+    return short(float(Context(prec=3, rounding=rounding).plus(known)))
 
 
 def at_most(value: float) -> str:
-    """Return a `value` as `short` does, rounded up to three digits, of the seven that count.
+    """Return `short` of a `value` rounded up to three digits.
 
     >>> at_most(59.516), at_most(1067.1), at_most(7.00000001), at_most(float("inf"))
     ('59.6', '1,070', '7.00', '∞')
     """
-    return _rounded(value, ROUND_CEILING)
-
-
-def _rounded(value: float, rounding: str) -> str:
-    known = Context(prec=7).create_decimal(repr(float(value)))
-    return short(float(Context(prec=3, rounding=rounding).plus(known)))
+    return at_least(value, ROUND_CEILING)
 
 
 def percent(share: float) -> str:

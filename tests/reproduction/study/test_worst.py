@@ -28,7 +28,8 @@ def test_the_odds_decide_and_not_the_ratio() -> None:
     assert [*ordered["beyond"][:4]] == [7, 7, 1, 0.511]
     times = dict(zip(ordered["of"] + ordered["p"].astype(str), ordered["times"], strict=True))
     assert (times["b0.5"], times["d0.1"]) == (4.5, math.inf)
-    assert math.isnan(times["e0.1"]) and math.isnan(times["f0.1"])
+    assert math.isnan(times["e0.1"])
+    assert math.isnan(times["f0.1"])
 
 
 def test_an_infinite_epsilon_is_worst_unless_it_is_claimed() -> None:

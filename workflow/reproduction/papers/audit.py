@@ -2,7 +2,8 @@
 
 The tables of the papers audit claims case by case. Here they are read as rows of one kind, without
 new computations. A row is a claim about a unit at a setting that the claim names. Other conditions
-(attribute, clusters, k, the table of a floor) are pooled: they are counted, and the worst is shown (`reproduction.study.worst`).
+(attribute, clusters, k, the table of a floor) are pooled: they are counted, and the worst is shown
+(`reproduction.study.worst`).
 """
 
 from collections.abc import Iterable, Mapping

@@ -37,7 +37,7 @@ def in_short(contents: Contents) -> Row:
         "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
-        # The stated epsilons of releases by kind of plan, and the number that the exact one exceeds.
+        # The stated ε of releases by kind of plan, and the number that the exact one exceeds.
         "stated": [
             (str(kind), int((part["cases"] - part["hold"]).sum()), int(part["cases"].sum()))
             for kind, part in stated.groupby("mechanism", sort=False)

@@ -1,8 +1,8 @@
 """Order privacy claims by what exceeds them, and describe the extremes of a table.
 
-An intruder's odds rise by a factor of at most e^ε, so an exact ε beyond a claimed one multiplies
-the promised bound by e^(exact − claimed). "Worst" is the largest such factor: infinite exact ε
-first. A ratio of both ε says less: .001 to .01 is ten times as much and harmless.
+An exact ε beyond a claimed one multiplies the bound on an intruder's odds by e^(exact − claimed).
+"Worst" is the largest such factor, infinite exact ε first. The ratio of both says less: .01 where
+.001 is claimed is ten times as much, and harmless.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from deniable.display import at_most, joined, rows_of, short
+from deniable.display import Row, at_least, at_most, joined, rows_of, short
 
-DECIMALS = 8  # of differences and ratios: tables have 9 digits
+DECIMALS = 8  # of differences: tables have 9 digits
 
 
 def worst_first(table: pd.DataFrame, claimed: str, exact: str) -> pd.DataFrame:
@@ -21,47 +21,43 @@ def worst_first(table: pd.DataFrame, claimed: str, exact: str) -> pd.DataFrame:
     ``beyond`` is the difference, 0 if both are infinite. ``times`` is the ratio: infinite if 0 is
     claimed and exceeded, not a number if both are 0 or infinite.
     """
-    promised, found = (table[name].astype(float) for name in (claimed, exact))
+    promised, found = (table[name].to_numpy(dtype=float) for name in (claimed, exact))
     with np.errstate(divide="ignore", invalid="ignore"):
-        times = pd.Series(found.to_numpy() / promised.to_numpy(), table.index)
-    beyond = (found - promised).where(found != promised, 0.0)
-    own = table.assign(beyond=beyond, times=times, order=beyond.round(DECIMALS))
-    own = own.sort_values(["order", exact], ascending=False, kind="stable")
-    return own.drop(columns="order")
+        beyond = np.where(found == promised, 0.0, found - promised).round(DECIMALS)
+        own = table.assign(beyond=beyond, times=found / promised)
+    return own.sort_values(["beyond", exact], ascending=False, kind="stable")
 
 
 def extremes(
     table: pd.DataFrame, claimed: str, exact: str, of: str, settings: Mapping[str, str]
 ) -> str:
-    """Describe the worst case of a `table`, the largest ratio, and the largest ε where 0 is claimed.
+    """Describe a `table`'s worst case, its largest ratio, and the largest ε where 0 is claimed.
 
-    `claimed` and `exact` are columns of ε, `of` the column of names of cases, `settings` the
-    formats of other columns. No case beyond its claim gives an empty text. All numbers that are
-    bounds are rounded up.
+    `claimed` and `exact` are columns of ε, `of` has names of cases, `settings` are the formats of
+    other columns. Bounds are rounded up. Claims that are all kept give an empty text.
     """
-    ordered = worst_first(table, claimed, exact)
-    ordered = ordered[ordered["beyond"].round(DECIMALS) > 0]
-    nothing = ordered[ordered[claimed] == 0].nlargest(1, exact)
-    some = ordered[np.isfinite(ordered["times"])].nlargest(1, "times")
+    every = worst_first(table, claimed, exact)
+    ordered, finite = every[every["beyond"] > 0], every[np.isfinite(every["times"])]
 
-    def place(row: dict[str, object]) -> str:
-        same = ordered[exact].eq(row[exact]) & ordered[claimed].eq(row[claimed])
-        for name in settings:
-            same &= ordered[name].eq(row[name]) | (ordered[name].isna() & pd.isna(row[name]))
-        shown = [
-            form.format(row[name]) for name, form in settings.items() if not pd.isna(row[name])
-        ]
-        return ", ".join([" or ".join(ordered.loc[same, of].unique()), *shown])
+    def place(row: Row) -> str:
+        at = {
+            name: form.format(row[name])
+            for name, form in settings.items()
+            if row[name] == row[name]
+        }
+        equal = ordered[[claimed, exact, *at]] == pd.Series(row)[[claimed, exact, *at]]
+        return ", ".join([" or ".join(ordered.loc[equal.all(axis=1), of].unique()), *at.values()])
 
     said = []
     for row in rows_of(ordered.head(1)):
-        odds = (
-            "no finite ε" if np.isinf(row["beyond"]) else f"odds × {at_most(np.exp(row['beyond']))}"
-        )
+        endless = np.isinf(row["beyond"])
+        odds = "no finite ε" if endless else f"odds × {at_most(np.exp(row['beyond']))}"
         said.append(f"{short(row[claimed])} → {short(row[exact])} at worst ({place(row)}: {odds})")
-    for row in rows_of(some):
-        both = f"{short(row[claimed])} → {short(row[exact])}"
-        said.append(f"at most {at_most(row['times'])} times what is claimed ({both}: {place(row)})")
-    for row in rows_of(nothing):
+    for row in rows_of(finite[finite["beyond"] > 0].nlargest(1, "times")):
+        most, both = at_most(row["times"]), f"{short(row[claimed])} → {short(row[exact])}"
+        always = len(every) > 1 and at_least(every["times"].min()) == at_most(every["times"].max())
+        times = f"{most} times what is claimed"
+        said.append(f"always {times}" if always else f"at most {times} ({both}: {place(row)})")
+    for row in rows_of(ordered[ordered[claimed] == 0].nlargest(1, exact)):
         said.append(f"up to {at_most(row[exact])} where 0 is claimed ({place(row)})")
     return joined(said)

@@ -27,8 +27,9 @@ def in_short(tables: Tables) -> Verdicts:
     verdict = PrivacyVerdict(
         "fails" if endless else "holds",
         f"iDP's released records have {'no' if endless else 'a'} finite ε",
-        f"ε = {at.epsilon:g} is promised; k = {at.k:g}, domain factor {at.factor:g}. In {endless} of {len(records)} cases ({cases}) there is "
-        "none: the file shows who shares a value with whom, and one person's number can change "
+        f"ε = {at.epsilon:g} is promised; k = {at.k:g}, domain factor {at.factor:g}. In {endless} "
+        f"of {len(records)} cases ({cases}) there is none: the file shows who shares a value with "
+        "whom, and one person's number can change "
         f"that for certain.{_centroids(tables['idp_audit'])}",
         "idp_overview",
         _instead(tables, datasets, at) if endless else "",
@@ -46,8 +47,8 @@ def _centroids(audit: pd.DataFrame) -> str:
         fails = own[own["holds"].map(names.verdict_of) == "fails"]
         finite = fails[fails["times_claimed"] < math.inf]
         found = [
-            f"{at_least(row['times_claimed'])} times ({DATASETS[row['dataset']]}, k = {row['k']:g}, "
-            f"ε = {row['epsilon']:g})"
+            f"{at_least(row['times_claimed'])} times "
+            f"({DATASETS[row['dataset']]}, k = {row['k']:g}, ε = {row['epsilon']:g})"
             for row in rows_of(finite.iloc[[0, -1]] if len(finite) else finite)
         ]
         found = [f"at least {' to '.join(dict.fromkeys(found))}"] if found else []

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, at_least, at_most, joined, rows_of, short
+from deniable.display import Tables, at_most, joined
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
@@ -24,9 +24,8 @@ MECHANISMS = {
     "rr_clusters joint": "joint",
     "rr_clusters kronecker": "kronecker",
 }
-
-
 AUDITED = ("multirr_audit", "multirr_waiver")
+EPSILONS = ("claimed_epsilon", "exact_epsilon")
 AT = {"p": "p = {:g}", "t_v": "T_v = {:.0f}"}
 
 
@@ -61,22 +60,15 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         "the ε of a cluster for each attribute in it."
         if worst and equal
         else "",
-        _beyond(cases),
+        float(worst_first(cases, *EPSILONS)["beyond"].max()),
     )
 
 
 def _by_matrix(cases: pd.DataFrame, settings: dict[str, str]) -> str:
     """Return the extremes of `cases` for each matrix."""
-    by = {
-        of["matrix"]: extremes(part, "claimed_epsilon", "exact_epsilon", "attribute", settings)
-        for of, part in groups_of(cases, "matrix")
-    }
-    return "; ".join(f"matrix {name}: {said}" for name, said in by.items() if said)
-
-
-def _beyond(cases: pd.DataFrame) -> float:
-    ordered = worst_first(cases, "claimed_epsilon", "exact_epsilon")
-    return max(0.0, float(ordered["beyond"].max()))
+    by = {of["matrix"]: part for of, part in groups_of(cases, "matrix")}
+    found = {name: extremes(part, *EPSILONS, "attribute", settings) for name, part in by.items()}
+    return "; ".join(f"matrix {name}: {said}" for name, said in found.items() if said)
 
 
 def _values(name: str, column: pd.Series) -> str:
@@ -86,11 +78,14 @@ def _values(name: str, column: pd.Series) -> str:
 def _waiver(tables: Tables) -> PrivacyVerdict:
     """Compare the ε of several releases with section 4.3's waiver of sequential composition."""
     table, audited = tables["multirr_waiver"], tables["multirr_audit"]
-    binary = worst_first(table, "claimed_epsilon", "exact_epsilon")
+    binary = worst_first(table, *EPSILONS)
     files = audited[audited["of"].str.endswith(WAIVED.rpartition(", ")[2])]
     pairs = files["mechanism"].str.removeprefix("assessment pairs_")
     files = files.assign(attribute=files["of"].str.partition(", ")[0], pairs=pairs)
     kept, releases = int(table["holds"].sum()), int(table["releases"].max())
+    at = {"pairs": "{} pairs", "p": AT["p"]}
+    units = groups_of(files, "unit")
+    said = [f" For each {of['unit']} of a file, {_by_matrix(part, at)}." for of, part in units]
     instead = "Add up the ε of all releases."
     if "multirr_risk" in tables:
         risk = tables["multirr_risk"]
@@ -103,35 +98,15 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
     return PrivacyVerdict(
         "holds" if true else "fails",
         f"“As if released only once” (4.3) is {'true' if true else 'false'}",
-        f"Of d attributes, 4.3 releases each one d − 1 times.{_on_files(files)} Secure sums of "
+        f"Of d attributes, 4.3 releases each one d − 1 times.{''.join(said)} Secure sums of "
         f"{releases} releases of one binary attribute keep the ε of one in {kept} of {len(table)} "
         f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties; they spend "
         f"at most {at_most(binary['times'].max())} times as much (matrix "
         f"{joined(table['matrix'].unique())}, {_values('p', table['p'])}).",
         "waiver",
         instead,
-        max(_beyond(table), _beyond(files)),
+        float(max(binary["beyond"].max(), worst_first(files, *EPSILONS)["beyond"].max())),
     )
-
-
-def _on_files(files: pd.DataFrame) -> str:
-    """Return sentences on the waiver for records and attributes of `files`, all pairs released."""
-    said = ""
-    for unit, called in (("record", "a record"), ("attribute", "one attribute")):
-        part = worst_first(where(files, unit=unit), "claimed_epsilon", "exact_epsilon")
-        if not len(part):
-            continue
-        fails, times = int((~part["holds"].astype(bool)).sum()), part["times"].dropna()
-        ends = at_least(times.min()), at_most(times.max())
-        said += f" For {called} of the file it fails in {fails} of {len(part)} cases"
-        if len({*ends}) == 1:
-            (worst,) = rows_of(part.head(1))
-            both = f"{short(worst['claimed_epsilon'])} → {short(worst['exact_epsilon'])}"
-            said += f", by {ends[0]} times in each: {both} at worst (matrix {worst['matrix']}, "
-            said += f"p = {worst['p']:g})."
-        else:
-            said += f". {_by_matrix(part, {'pairs': '{} pairs', 'p': AT['p']})}."
-    return said
 
 
 def _stated(tables: Tables) -> PrivacyVerdict:

@@ -52,7 +52,7 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         "Its ε takes the matrix as given, which is made of the file. Published, it gives the true "
         f"shares away: no finite ε. Kept secret, the file's ε exceeds it {joined(said)}.",
         "pram_variance",
-        f"A matrix made without the file, at {at_least(cost.min())} to {at_most(cost.max())} times the "
-        f"variance of sampling{designed}.",
+        f"A matrix made without the file, at {at_least(cost.min())} to {at_most(cost.max())} times "
+        f"the variance of sampling{designed}.",
         float("inf"),
     )
