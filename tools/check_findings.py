@@ -183,9 +183,9 @@ def named_settings(text: str) -> dict[str, set[str | float]]:
             values = (each.replace(",", "") for each in re.findall(NUMBER, place[1]))
             found.setdefault(column, set()).update(map(float, values))
     for column, names in NAMES.items():
-        values = [value for words, value in names.items() if re.search(words, text)]
-        if values:
-            found[column] = {each for v in values for each in ([v] if isinstance(v, str) else v)}
+        named = [value for words, value in names.items() if re.search(words, text)]
+        if named:
+            found[column] = {each for v in named for each in ([v] if isinstance(v, str) else v)}
     return found
 
 

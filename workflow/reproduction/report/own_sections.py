@@ -26,7 +26,7 @@ def in_short(contents: Contents) -> Row:
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
-    audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim"]))
+    audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim", "mechanism"]))
     stated = audited[audited["source"].str.startswith(RELEASE) & (audited["claim"] == STATED)]
     return {
         "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].beyond)),
