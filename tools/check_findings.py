@@ -6,11 +6,17 @@ paragraphs headed so), names of sections and tables, and settings with their nam
 A row has the words as they are quoted, and where their first number comes from:
 
 - table, where (``column=value`` or ``column!=value``, joined by ``;``) and column: the one value
-  there, rounded as it is quoted. ``count``, ``min x`` and ``max x`` are of all rows meant; of a
-  ``verdict``, which all of them have, the words quoted hold the name;
+  there, rounded as it is quoted. ``x / y`` is a ratio. ``count``, ``min x``, ``max x`` are of all
+  rows meant; of a ``verdict``, which all of them have, the words quoted hold the name;
 - table ``config``: the value of an option, by its path;
 - table ``printed``, ``setting``, ``proved``, ``test``: what a paper prints, a study is told, what
   follows from what is said there, what a file of tests holds.
+
+The text and the row must speak of the same cell. Settings that the quotation names ("k = 3",
+"iDP-LS", "the printed update"), else those of its sentence, else those of its paragraph, must have
+the row's value among them, column by column (`OTHER_CELL`). So quote as many words as name the cell
+where a sentence has several. "At least" rounds down, "at most" and "up to" round up. "N of 100" is
+of exactly 100 replicates.
 
 A simulated number of three digits stands with its interval; an exact one stands in a paragraph that
 says so.
@@ -57,6 +63,86 @@ NO_RESULT = re.compile(
 )
 
 
+SETTINGS = {
+    "p": "p",
+    "k": "k",
+    "n": "n",
+    "sigma": "sigma",
+    "t_v": "T_v",
+    "epsilon": "epsilon",
+    "effect": "effect",
+    "domain_factor": "domain factor",
+}
+"""Columns with numbers, and their names in the text."""
+NAMES: dict[str, dict[str, str | tuple[str, ...]]] = {
+    "dataset": {
+        r"Adult(?!6)": "adult",
+        "Adult6": "adult6",
+        "Census": "census",
+        "Wine": "wine",
+        "Survey": "survey",
+        "Child": "child",
+        "Alarm": "alarm",
+    },
+    "mechanism": {
+        r"\*joint\*": ("joint", "rr_clusters joint"),
+        r"\*kronecker\*": ("kronecker", "rr_clusters kronecker"),
+        "RR-Independent": "rr_independent",
+        "RR-Clusters": ("joint", "kronecker", "rr_clusters joint", "rr_clusters kronecker"),
+    },
+    "projection": {"clip": "clip", "maximum likelihood": "likelihood", "Euclidean": "simplex"},
+    "reading": {r"\*keep\*": "keep"},
+    "matrix": {r"\*keep\*": "keep"},
+    "update": {"printed update": "printed", "projected": "projected", "pooled": "pooled"},
+    "method": {
+        r"iDP-LS": "idp_ls",
+        r"iDP-CBLS": "idp_cbls",
+        r"DP-UM": "dp_um",
+        r"(?<![-\w])DP(?!-)": "dp",
+        "RR-Independent": "rr_independent",
+        r"RR-Clusters(?!, with)": "rr_clusters",
+        "RR-Adjustment": "rr_independent_adjustment",
+        r"with adjustment|adjusted\)": "rr_clusters_adjustment",
+        r"RRBA(?! is)": ("rrba", "rrba_half_floor"),
+        "that stays uniform": ("rrba", "rrba_uniform"),
+        "true table": "rrba_at_truth",
+        "MCIndep": "mcindep",
+        "knows the channel": "channel_aware",
+        "plain Laplace": "dp",
+        r"Laplace|[Tt]he text's own test": ("laplace", "laplace_honest", "laplace_true_limit"),
+        r"floor `\.5": "rrba_half_floor",
+        "projective geometry": "projective_geometry",
+        "unary": "unary_encoding",
+        "Hadamard": "hadamard",
+        "generalized randomized": ("randomized_response", "rrba_uniform"),
+        "file of zeros": "no_data",
+        "drawn independently": "least_dp",
+        "Medians": "dp_median",
+    },
+    "attribute": {
+        "education": "education",
+        "workclass": "workclass",
+        "marital-status": "marital-status",
+        r"\bsex\b": "sex",
+        "somebody": "any",
+        "INTVAL": "INTVAL",
+        "FICA": "FICA",
+        "density": "density",
+        "fixed acidity": "fixed acidity",
+    },
+    "margins": {"skewed margins": "skewed", "uniform margins": "uniform"},
+    "hypothesis": {"true null|under the null": "H0", "dependence|under the alternative": "H1"},
+}
+"""Columns with names, and the words of the text for their values."""
+BOUNDS = {"at least": 1, "at most": -1, "up to": -1}
+"""Words before a number that is a bound, and the sign of what the value may have more."""
+IN_PERCENT = {"tables/rrba_table3", "tables/rrba_power"}
+"""Tables with rates in per cent. Others have proportions."""
+ROUNDED_DOWN = "rounded down"
+"""Words in the sentence of numbers that are all lower bounds."""
+OTHER_CELL = "the text names {named} here, the row has {column}={value}"
+
+
 class Quotation(NamedTuple):
     """A number in the findings, and where it comes from."""
 
@@ -89,6 +175,51 @@ def not_in_text(quotation: Quotation) -> bool:
     return not any(places(quotation.quoted, paragraph) for paragraph in paragraphs())
 
 
+def named_settings(text: str) -> dict[str, set[str | float]]:
+    """Return the values of settings that a text names, by column."""
+    found: dict[str, set[str | float]] = {}
+    for column, name in SETTINGS.items():
+        for place in re.finditer(rf"\b{name}(?: =| of|) ({LIST})(?![\d.]*\d)", text):
+            values = (each.replace(",", "") for each in re.findall(NUMBER, place[1]))
+            found.setdefault(column, set()).update(map(float, values))
+    for column, names in NAMES.items():
+        named = [value for words, value in names.items() if re.search(words, text)]
+        if named:
+            found[column] = {each for v in named for each in ([v] if isinstance(v, str) else v)}
+    return found
+
+
+def other_cell(quotation: Quotation) -> str | None:
+    """Return how the text names another cell than the row, None if it does not."""
+    lines = [line for line in paragraphs() if places(quotation.quoted, line)]
+    texts = quotation.quoted, " ".join(sentences(quotation.quoted)), " ".join(lines)
+    levels = [named_settings(text) for text in texts]
+    for column, value in re.findall(r"([^=!;]+)=([^;]*)", quotation.where):
+        named = next((level[column] for level in levels if column in level), set())
+        number = column in SETTINGS and re.fullmatch(NUMBER, value)
+        if named and value and (float(value) if number else value) not in named:
+            return OTHER_CELL.format(named=sorted(map(str, named)), column=column, value=value)
+    return None
+
+
+def sentences(quoted: str) -> list[str]:
+    """Return the sentences of the findings that have the words quoted."""
+    lines = [line for line in paragraphs() if places(quoted, line)]
+    parts = [part for line in lines for part in re.split(r"(?<=[.!?]) (?=[A-Z*\"(])", line)]
+    return [part for part in parts if places(quoted, part)] or lines
+
+
+def bound_of(quoted: str) -> int:
+    """Return 1 if a quoted number is a lower bound, -1 if it is an upper one, else 0."""
+    for sentence in sentences(quoted):
+        for place in places(quoted, sentence):
+            at = place.start() + place.group().index(next(re.finditer(NUMBER, quoted)).group())
+            before = re.search(rf"({'|'.join(BOUNDS)}) $", sentence[:at])
+            if before or ROUNDED_DOWN in sentence:
+                return BOUNDS[before[1]] if before else 1
+    return 0
+
+
 def unlisted() -> list[str]:
     """Return the numbers of the findings that no row lists, each with the words around it."""
     found = []
@@ -108,9 +239,10 @@ def number_in(quoted: str) -> str:
     return next(re.finditer(NUMBER, quoted)).group().replace(",", "")
 
 
-def holds(quoted: str, value: float) -> bool:
+def holds(quoted: str, value: float, bound: int = 0) -> bool:
     """Return whether a value rounds to a quoted number; shares may be quoted "of 100".
 
+    A lower `bound` (1) is rounded down, an upper one (-1) up, other numbers to the nearest.
     Zeros at the end of a whole number stand for digits that are not told, but for the first two.
     """
     digits, _, power = number_in(quoted).partition("e")
@@ -119,7 +251,10 @@ def holds(quoted: str, value: float) -> bool:
     unit = 10.0 ** (int(power or 0) - decimals + untold)
     if "of 100" in quoted:
         value *= 100
-    return abs(value - float(number_in(quoted))) <= 0.5000001 * unit
+    more = (value - float(number_in(quoted))) / unit
+    if bound:
+        return -1e-6 <= bound * more < 1
+    return abs(more) <= 0.5000001
 
 
 @cache
@@ -145,6 +280,10 @@ def value_of(quotation: Quotation, rows: pd.DataFrame) -> float:
     aggregate, _, column = quotation.column.rpartition(" ")
     if quotation.column == "count":
         return float(len(rows))
+    if " / " in quotation.column:
+        names = quotation.column.split(" / ")
+        over, under = (value_of(quotation._replace(column=name), rows) for name in names)
+        return over / under
     numbers = pd.to_numeric(rows[column].drop_duplicates())
     if aggregate and len(numbers):
         return float(numbers.agg(aggregate))
@@ -179,6 +318,8 @@ def fault(quotation: Quotation, results: Path) -> str | None:
     if quotation.table in TOLD_ELSEWHERE:
         gone = quotation.table == "test" and not (ROOT / quotation.where).is_file()
         return f"{QUOTED.name}: no file {quotation.where}" if gone else None
+    if quotation.table != "config" and (elsewhere := other_cell(quotation)):
+        return f"{QUOTED.name}: {quotation.quoted}: {elsewhere}"
     rows = meant(quotation, results)
     place = f"{quotation.table}.csv, {quotation.where}"
     if quotation.column == "verdict":
@@ -189,8 +330,12 @@ def fault(quotation: Quotation, results: Path) -> str | None:
         value = value_of(quotation, rows)
     except ValueError as error:
         return f"{place}: {error}"
-    if not holds(quotation.quoted, value):
+    value *= 100 if " %" in quotation.quoted and quotation.table not in IN_PERCENT else 1
+    if not holds(quotation.quoted, value, bound_of(quotation.quoted)):
         return f"{place}: {quotation.column} is {value:.9g}, quoted as {quotation.quoted}"
+    counted = rows.get("replicates", rows.get("samples", pd.Series(dtype=str)))
+    if "of 100" in quotation.quoted and {*counted} != {"100"}:
+        return f"{place}: {quotation.quoted}: not of 100 replicates"
     lacking = unqualified(quotation, rows)
     return f"{place}: {quotation.quoted}: {lacking}" if lacking else None
 

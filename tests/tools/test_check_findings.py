@@ -123,3 +123,97 @@ def test_options_are_read_from_the_config(tmp_path: Path) -> None:
     for quotation in check_findings.quotations():
         if quotation.table == "config":
             assert check_findings.fault(quotation, tmp_path) is None
+
+
+# -- the cell that a sentence is about -------------------------------------------------------------
+
+CELLS = "update,p,k,value,replicates\nprinted,.221,3,.0073,80\npooled,.221,3,.0085,80\n"
+OF_POOLED = Quotation(".0085", "of", "update=pooled;p=.221;k=3", "value")
+
+
+def said(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    monkeypatch.setattr(check_findings, "paragraphs", lambda: [*lines])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Under the printed update it is off by .0085.", "update=pooled"),
+        ("The pooled one, at p = .5, is off by .0085.", "p=.221"),
+        ("At k = 10 it is off by .0085.", "k=3"),
+        ("At k = 10 it is large. It is off by .0085.", "k=3"),  # the paragraph's, if no other
+        ("Pooled over blocks, at p = .221 and k = 3, it is off by .0085.", ""),
+        ("It is large at k = 10. At k = 3 it is off by .0085.", ""),
+        ("It is off by .0085.", ""),
+    ],
+)
+def test_a_number_in_a_sentence_on_another_cell_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, names: str
+) -> None:
+    said(monkeypatch, text)
+    found = check_findings.fault(OF_POOLED, written(tmp_path, CELLS))
+    assert names in str(found) if names else found is None
+
+
+def test_words_that_are_quoted_decide_before_their_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(monkeypatch, "It is off by .0085 at k = 10, and by more at k = 3.")
+    results = written(tmp_path, CELLS)
+    assert check_findings.fault(OF_POOLED, results) is None  # its sentence names both
+    whole = OF_POOLED._replace(quoted=".0085 at k = 10")
+    assert "k=3" in str(check_findings.fault(whole, results))
+
+
+def test_no_setting_of_the_findings_can_be_swapped_for_another() -> None:
+    """Of each row with a p or a k that its words name, one with another p or k is told."""
+    swapped = 0
+    for quotation in check_findings.quotations():
+        for column in ("p", "k", "t_v"):
+            where = f";{quotation.where}"
+            own = check_findings.named_settings(quotation.quoted).get(column)
+            if own and f";{column}=" in where and quotation.table.startswith("tables"):
+                start, _, rest = where.partition(f";{column}=")
+                other = f"{start};{column}=0.987;{rest.partition(';')[2]}".strip(";")
+                assert check_findings.other_cell(quotation._replace(where=other))
+                swapped += 1
+    assert swapped >= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "right"),
+    [
+        ("It is at least 6.94.", 6.945, True),
+        ("It is at least 6.95.", 6.945, False),
+        ("It is at most 6.95.", 6.945, True),
+        ("It is up to 6.94.", 6.945, False),
+        ("It is 708, a bound that is rounded down.", 708.67, True),
+        ("It is 709, a bound that is rounded down.", 708.67, False),
+        ("It is 709.", 708.67, True),
+    ],
+)
+def test_bounds_are_rounded_to_the_safe_side(
+    monkeypatch: pytest.MonkeyPatch, text: str, value: float, right: bool
+) -> None:
+    said(monkeypatch, text)
+    quoted = check_findings.re.findall(r"\d[.\d]*\d", text)[0]
+    bound = check_findings.bound_of(quoted)
+    assert check_findings.holds(quoted, value, bound) is right
+
+
+def test_of_100_is_of_100_replicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said(monkeypatch, "It is in 36 of 100 runs, or in 36 % of them.")
+    for replicates, right in ((80, False), (100, True)):
+        results = written(tmp_path, f"value,replicates\n.3625,{replicates}\n")
+        counted = Quotation("36 of 100", "of", "", "value")
+        assert (check_findings.fault(counted, results) is None) is right
+        assert check_findings.fault(counted._replace(quoted="36 %"), results) is None
+
+
+def test_a_ratio_is_of_two_columns_of_one_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(monkeypatch, "Exactly 15.3 times.")
+    results = written(tmp_path, "of,exact,claimed\na,2.351375,0.154151\nb,9,1\n")
+    assert check_findings.fault(Quotation("15.3", "of", "of=a", "exact / claimed"), results) is None
+    assert check_findings.fault(Quotation("15.3", "of", "of=b", "exact / claimed"), results)

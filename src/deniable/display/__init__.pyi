@@ -2,6 +2,8 @@ from . import style as style
 from .page import (
     Row as Row,
     Tables as Tables,
+    at_least as at_least,
+    at_most as at_most,
     between as between,
     joined as joined,
     percent as percent,

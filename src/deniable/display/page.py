@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import pandas as pd
@@ -44,6 +45,25 @@ def short(value: Any) -> str:
         large = abs(value) >= 999.5  # which is written as 1,000
         text = f"{value:,.0f}" if large else f"{value:#.3g}".removesuffix(".")
     return text.replace("-", MINUS)
+
+
+def at_least(value: float, rounding: str = ROUND_FLOOR) -> str:
+    """Return `short` of a `value` with a `rounding` to three digits, down, of the seven that count.
+
+    >>> at_least(708.67), at_least(7.00000001), at_least(6.99999999), at_least(0.0)
+    ('708', '7.00', '7.00', '0')
+    """
+    known = Context(prec=7).create_decimal(repr(float(value)))
+    return short(float(Context(prec=3, rounding=rounding).plus(known)))
+
+
+def at_most(value: float) -> str:
+    """Return `short` of a `value` rounded up to three digits.
+
+    >>> at_most(59.516), at_most(1067.1), at_most(7.00000001), at_most(float("inf"))
+    ('59.6', '1,070', '7.00', '∞')
+    """
+    return at_least(value, ROUND_CEILING)
 
 
 def percent(share: float) -> str:

@@ -282,8 +282,9 @@ def risk_table(
 
     The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
     waived: the claim, 4.3 summed: exact); ``release_epsilon``, ``assessment_epsilon`` and their sum
-    ``total_epsilon``, for a whole record; ``attribute_epsilon``, the release's largest for a change
-    of one ``attribute``, and ``attribute_ratio``, to the same under RR-Independent. Flags for at
+    ``total_epsilon``, for a whole record; ``attribute_epsilon`` of the release, for a change of the
+    one ``attribute`` in which it exceeds ``attribute_alone``, that under RR-Independent, most;
+    ``attribute_ratio`` of both (infinite if only the latter is 0, 1 if both are). Flags for at
     most the epsilon of RR-Independent: ``equal_risk_record`` and ``equal_risk_attribute`` (every
     attribute's) of the release, ``equal_risk_with_assessment`` of the total for a record.
     """
@@ -305,8 +306,11 @@ def _risks(
     once = changes.alone
     release = changes.record(clusters).exact
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
-    attributes = [_attribute_risk(changes, clusters, name) for name in changes.domain.names]
-    largest = max(attributes, key=lambda risk: (risk[1].exact, risk[2]))
+    found = {name: changes.attribute(clusters, name) for name in changes.domain.names}
+    apart = {name: changes.of((name,)).exact for name in found}
+    # Worst is what multiplies an intruder's odds most: the largest difference, then the largest ε.
+    worst = max(found, key=lambda n: (round(found[n].exact - apart[n], 9), found[n].exact))
+    epsilon, alone = found[worst].exact, apart[worst]
     for assessment in ways:
         summed = assessment == "4.3 summed"
         cost = changes.record(changes.pairs).exact if summed else costs[assessment]
@@ -319,23 +323,14 @@ def _risks(
             "release_epsilon": release,
             "assessment_epsilon": cost,
             "total_epsilon": release + cost,
-            "attribute_epsilon": largest[1].exact,
-            "attribute": largest[0],
-            "attribute_ratio": largest[2],
+            "attribute_epsilon": epsilon,
+            "attribute_alone": alone,
+            "attribute": worst,
+            "attribute_ratio": epsilon / alone if alone else math.inf if epsilon > 0 else 1.0,
             "equal_risk_record": _not_above(release, once.exact),
-            "equal_risk_attribute": all(_not_above(f.exact, f.claimed) for _, f, _ in attributes),
+            "equal_risk_attribute": all(each.holds for each in found.values()),
             "equal_risk_with_assessment": _not_above(release + cost, once.exact),
         }
-
-
-def _attribute_risk(
-    changes: _Changes, clusters: Clustering, name: str
-) -> tuple[str, Finding, float]:
-    """Return an attribute's epsilon in its cluster, and the ratio to its epsilon alone."""
-    found, alone = changes.attribute(clusters, name), changes.of((name,)).exact
-    if alone == 0:
-        return name, found, math.inf if found.exact > 0 else 1.0
-    return name, found, found.exact / alone
 
 
 def _not_above(epsilon: float, claim: float) -> bool:

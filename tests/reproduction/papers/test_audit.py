@@ -269,14 +269,17 @@ def test_the_worst_case_is_shown_and_one_is_enough_to_fail() -> None:
     table = pd.DataFrame(
         {
             **{"mechanism": "rr_independent", "matrix": "keep", "p": 0.5, "t_v": math.nan},
-            **{"unit": "attribute", "of": ["a", "b", "c"], "claimed_epsilon": [1.0, 0.1, 2.0]},
-            **{"exact_epsilon": [1.0, 0.3, 2.5], "shipped_epsilon": [1.0, 0.3, 2.5]},
-            **{"kind": "exact", "holds": [True, False, False], "data_source": "made"},
+            **{"unit": "attribute", "of": list("abcd"), "claimed_epsilon": [1.0, 0.1, 2.0, 0.0]},
+            **{"exact_epsilon": [1.0, 0.3, 2.5, 0.4], "shipped_epsilon": [1.0, 0.3, 2.5, 0.4]},
+            **{"kind": "exact", "holds": [True, False, False, False], "data_source": "made"},
         }
     )
     (row,) = one_audit(AUDITED, {"multirr_audit": table}).to_dict("records")
-    assert (row["of"], row["exact_epsilon"], row["holds"]) == ("b", 0.3, "False")
-    assert (row["cases"], row["hold"], row["fail"]) == (3, 1, 2)
+    # The odds decide: .5 more is worse than thrice as much, and than .4 where 0 is claimed.
+    assert (row["of"], row["exact_epsilon"], row["times"]) == ("c", 2.5, 1.25)
+    assert (row["holds"], row["cases"], row["hold"], row["fail"]) == ("False", 4, 1, 3)
+    (row,) = one_audit(AUDITED, {"multirr_audit": table[3:]}).to_dict("records")
+    assert (row["of"], row["times"]) == ("d", math.inf)
     (row,) = one_audit(AUDITED, {"multirr_audit": table[:1]}).to_dict("records")
     assert (row["holds"], row["setting"]) == ("True", "matrix keep, p = 0.5")
 

@@ -81,7 +81,7 @@ def test_what_fails_stands_first_with_its_worst_setting_and_all_cases() -> None:
     assert [paper["key"], released["key"]] == ["multirr", "releases"]
     assert [claim["claim"] for claim in paper["claims"]] == ["no more", "all is well"]
     worst, other = paper["claims"][0]["units"]
-    assert (worst["setting"], worst["exact_epsilon"]) == ("p = 1", 3.0)  # 3 times, not 2.5
+    assert (worst["setting"], worst["exact_epsilon"]) == ("p = 2", 5.0)  # 3 more, not 2
     assert (worst["cases"], worst["hold"], worst["fail"]) == (8, 5, 3)
     assert (other["cases"], other["fail"]) == (1, 0)
     assert len(paper["rows"]) == 4

@@ -2,7 +2,8 @@
 
 The tables of the papers audit claims case by case. Here they are read as rows of one kind, without
 new computations. A row is a claim about a unit at a setting that the claim names. Other conditions
-(attribute, clusters, k, the table of a floor) are pooled: they are counted, and the worst is shown.
+(attribute, clusters, k, the table of a floor) are pooled: they are counted, and the worst is shown
+(`reproduction.study.worst`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,11 +30,11 @@ from reproduction.papers.idp import (
     noted,
 )
 from reproduction.papers.rrba import STATED_EPSILON
-from reproduction.study import resolve
+from reproduction.study import resolve, worst_first
 
 KEYS = ("source", "mechanism", "claim", "setting", "unit")
 EPSILONS = ("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds")
-COLUMNS = (*KEYS, *EPSILONS, "cases", "hold", "fail", "of", "shown_by", "data_source")
+COLUMNS = (*KEYS, *EPSILONS, "times", "cases", "hold", "fail", "of", "shown_by", "data_source")
 PROTOCOLS = "protocols"
 RELEASE = "release "  # its name follows
 """Sources of rows."""
@@ -79,6 +80,7 @@ def one_audit(
     DataFrame
         `KEYS` name a row. ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` (of the
         matrix in use) belong to the worst case, ``of``; they are infinite if something is certain.
+        ``times`` is their ratio: infinite if 0 is claimed and exceeded, empty if 0 is kept.
         ``kind`` is "exact", "lower bound" or "proved" (an upper bound). ``holds`` is empty if
         undecided. ``shown_by`` is the file under results/ with each case.
     """
@@ -116,12 +118,9 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     frame["place"] = frame.groupby(list(KEYS), sort=False).ngroup()
     verdicts = frame["holds"].astype(str)
     frame["fail"], frame["hold"] = verdicts == "False", verdicts == "True"
-    claimed, exact = frame["claimed_epsilon"].astype(float), frame["exact_epsilon"].astype(float)
-    of_nothing = np.where(exact > 0, np.inf, 1.0)  # claimed is an epsilon of 0
-    frame["times"] = np.where(claimed > 0, exact / claimed.where(claimed > 0, 1.0), of_nothing)
     # A refutation decides a case, else a proof. A bound below the claim decides nothing.
-    order = ["fail", "hold", "times", "exact_epsilon"]
-    frame = frame.sort_values(order, ascending=False, kind="stable")
+    frame = worst_first(frame, "claimed_epsilon", "exact_epsilon")
+    frame = frame.sort_values(["fail", "hold"], ascending=False, kind="stable")
     frame = frame.drop_duplicates(["place", "case"])
     counts = frame.groupby("place")[["hold", "fail"]].sum()
     rows = frame.drop_duplicates("place").set_index("place").assign(**counts).sort_index()

@@ -1,12 +1,10 @@
 """The report's sections of all papers: claims in words, and privacy."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
@@ -14,7 +12,7 @@ from deniable.randomized_response import ASSESSMENTS
 
 from reproduction.papers.audit import PROTOCOLS, RELEASE
 from reproduction.papers.catalog import AUDITED, PAPERS
-from reproduction.study import LEVEL, SIMILAR, by, first_of, groups_of, resolve, where
+from reproduction.study import LEVEL, SIMILAR, by, first_of, groups_of, resolve, where, worst_first
 
 VERDICTS = {  # in words, of one sentence and of several, in the order of the counts
     "holds": ("holds", "hold"),
@@ -99,17 +97,15 @@ def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
 
 def _worst(part: pd.DataFrame) -> Row:
     """Return a unit's worst setting, with the counts of all its cases."""
-    claimed = part["claimed_epsilon"]
-    times = (part["exact_epsilon"] / claimed).where(claimed > 0, math.inf)
-    order = np.lexsort((times, part["fail"] > 0))
-    counts = {name: int(part[name].sum()) for name in ("cases", "hold", "fail")}
-    return rows_of(part.assign(times=times).iloc[[order[-1]]])[0] | counts
+    ordered = worst_first(part.assign(fails=part["fail"] > 0), "claimed_epsilon", "exact_epsilon")
+    ordered = ordered.sort_values("fails", ascending=False, kind="stable")
+    return rows_of(ordered.head(1))[0] | {n: int(part[n].sum()) for n in ("cases", "hold", "fail")}
 
 
 def risk(tables: Tables) -> dict[str, Any]:
     """Compare "equal risk" with the whole epsilon in `tables`, under the matrix as printed.
 
-    A row has a p and a mechanism, at the T_v with the largest epsilon of one attribute. It also has
+    A row has a p and a mechanism, at the T_v with the worst attribute. It also has
     the totals under each assessment, and RR-Independent's epsilons (``alone``).
     """
     table = tables["multirr_risk"]
@@ -119,7 +115,7 @@ def risk(tables: Tables) -> dict[str, Any]:
         alone = rows_of(where(at, mechanism="rr_independent"))[0]
         for group, of in groups_of(at[at["t_v"].notna()], "mechanism"):
             plain = where(of, assessment="none")
-            worst = rows_of(plain.loc[[plain["attribute_epsilon"].idxmax()]])[0]
+            worst = rows_of(worst_first(plain, "attribute_alone", "attribute_epsilon").head(1))[0]
             totals = by(where(of, t_v=worst["t_v"]), "assessment")
             rows.append(row | group | {"alone": alone, "worst": worst, "totals": totals})
     release = table[(table["assessment"] == "none") & table["t_v"].notna()]

@@ -31,10 +31,10 @@ def in_short(contents: Contents) -> Row:
         found = [(page, of.without_verdicts()) for page, of in found]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     claims, taken_back = _claims_at_once(contents.tables)
-    audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim"]))
+    audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim", "mechanism"]))
     stated = audited[audited["source"].str.startswith(RELEASE) & (audited["claim"] == STATED)]
     return {
-        "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].times)),
+        "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].beyond)),
         "papers": [
             (page, of, None if contents.surrogate else claims.get(page.id))
             for page, of in found
@@ -44,10 +44,11 @@ def in_short(contents: Contents) -> Row:
         "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
-        # The stated epsilons of releases, and the number that the exact one does not exceed.
-        "stated": {"kept": int(stated["hold"].sum()), "of": int(stated["cases"].sum())}
-        if len(stated)
-        else None,
+        # The stated ε of releases by kind of plan, and the number that the exact one exceeds.
+        "stated": [
+            (str(kind), int((part["cases"] - part["hold"]).sum()), int(part["cases"].sum()))
+            for kind, part in stated.groupby("mechanism", sort=False)
+        ],
         "samplers": contents.tables.get("samplers", pd.DataFrame()),
         "runs": contents.runs(name for name, table in TABLES.items() if table.compared),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from deniable.display import between, joined, percent, plain, short, thousands
+from deniable.display import at_most, between, joined, percent, plain, short, thousands
 from deniable.errors import from_extras
 from deniable.files import folder_written_whole, write_text
 
@@ -96,7 +96,7 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
         lstrip_blocks=True,
         bytecode_cache=compiled,
     )
-    filters = (short, percent, thousands, plain, between, joined, typeset)
+    filters = (short, at_most, percent, thousands, plain, between, joined, typeset)
     made.filters.update({each.__name__: each for each in filters})
     made.filters["markdown"] = lambda text, folder: Markup(markdown(text, folder))
     made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN, results="")

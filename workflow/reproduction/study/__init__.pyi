@@ -113,3 +113,7 @@ from .settings import (
     StudySettings as StudySettings,
     Values as Values,
 )
+from .worst import (
+    extremes as extremes,
+    worst_first as worst_first,
+)

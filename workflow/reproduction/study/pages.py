@@ -25,7 +25,7 @@ class PrivacyVerdict:
     found: str  # the size of the difference, in a sentence or two
     section: str  # the id of the section that has more
     instead: str = ""  # the recommended method; "" if none is needed, or known
-    times: float = 1.0  # the largest multiple of the claimed epsilon
+    beyond: float = 0.0  # the largest exact epsilon less the claimed one
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,8 @@ import math
 import numpy as np
 from tests.reproduction.papers.idp.tables import all_tables
 
-from deniable.display import short
-
 from reproduction.papers.idp.in_short import in_short
-from reproduction.papers.idp.names import RECOMPUTED_SCALE, SSE_TITLES, shown
+from reproduction.papers.idp.names import RECOMPUTED_SCALE, SSE_TITLES
 from reproduction.study import where
 
 TABLES = all_tables()
@@ -18,21 +16,31 @@ def test_records_have_no_finite_epsilon_where_the_audit_finds_none() -> None:
     (records,) = in_short(TABLES).privacy
     assert records.verdict == "fails"
     assert records.says == "iDP's released records have no finite ε"
-    assert math.isinf(records.times)
+    assert math.isinf(records.beyond)
     assert "mean F" in records.instead
 
 
-def test_the_centroids_are_those_of_the_rows_that_are_named() -> None:
-    (records,) = in_short(TABLES).privacy
-    audit, at = TABLES["idp_audit"], shown(TABLES)
-    part = where(audit, reading=RECOMPUTED_SCALE, unit="centroid", domain="public", method="idp_ls")
-    part = where(part, k=at.k, epsilon=at.epsilon, domain_factor=at.factor)
-    worst = part.loc[part["times_claimed"].idxmax()]
-    named = f"At k = {at.k:g}, ε = {at.epsilon:g} and domain factor {at.factor:g}, one centroid"
-    assert named in records.found
-    times = f"{short(float(worst['times_claimed']))} times under iDP-LS ({worst['attribute']} of"
-    assert times in records.found
-    assert "Other k and ε are not covered" in records.found
+def test_the_centroids_have_the_extremes_of_all_settings_rounded_down() -> None:
+    audit = TABLES["idp_audit"].copy()
+    of_ls = where(
+        audit, reading=RECOMPUTED_SCALE, unit="centroid", domain="public", method="idp_ls"
+    )
+    least, most = of_ls.index[0], of_ls.index[-1]
+    audit.loc[[least, most], "times_claimed"] = 4.0579, 708.67
+    (records,) = in_short(TABLES | {"idp_audit": audit}).privacy
+    names = {"census": "Census", "wine": "White wine"}
+    places = [
+        f"{times} times ({names[row['dataset']]}, k = {row['k']:g}, ε = {row['epsilon']:g})"
+        for times, row in (("4.05", audit.loc[least]), ("708", audit.loc[most]))
+    ]
+    cases = f"{len(of_ls)} of {len(of_ls)} cases under iDP-LS"
+    assert f"{cases} (at least {places[0]} to {places[1]})" in records.found
+    endless = where(audit, reading=RECOMPUTED_SCALE, unit="centroid", method="idp_cbls")
+    counts = (
+        f"{len(endless)} of {len(endless)} cases under iDP-CBLS (no finite ε in {len(endless)})"
+    )
+    assert counts in records.found
+    assert "under DP-UM (" not in records.found
 
 
 def test_the_least_error_of_true_dp_is_said_with_both_its_conditions() -> None:
@@ -53,7 +61,7 @@ def test_records_keep_their_epsilon_where_the_audit_says_so() -> None:
         holds=audit["holds"].where(~of_records, True),
     )
     (records,) = in_short(TABLES | {"idp_audit": kept}).privacy
-    assert (records.verdict, records.instead, records.times) == ("holds", "", 1.0)
+    assert (records.verdict, records.instead, records.beyond) == ("holds", "", 0.0)
 
 
 def test_nothing_is_said_without_tables() -> None:

@@ -138,6 +138,24 @@ def test_one_row_on_distances_fails_for_each_sentence_in_it(cells: str) -> None:
     assert found["p and epsilon as printed, all blocks pooled"] == "fails"
 
 
+def test_only_published_cells_count_as_published() -> None:
+    table = holding()["rrba_table4"]
+    lost = scaled(table, (table["method"] == "rrba") & table["published"].isna(), 10.0)
+    tables = holding() | {"rrba_table4": lost}
+    assert verdicts_of(tables, "lower_jensen_shannon") == {"holds"}
+    found = decided(tables, "lowest_l2_survey_child")
+    assert {v for reading, v in found.items() if reading.startswith("Survey and Child")} == {
+        "fails"
+    }
+    assert {v for reading, v in found.items() if reading.startswith("Survey and Alarm")} == {
+        "holds"
+    }
+    counted = claims(tables, "wins_over_laplace").set_index("reading")["comparisons"]
+    published = table["published"].notna() & table["metric"].isin(["l2", "jensen_shannon"])
+    one = table[published & (table["method"] == "rrba") & (table["reading"] == "last_block")]
+    assert counted["p and epsilon as printed, last block as printed"] == len(one)
+
+
 @pytest.mark.parametrize("name", ["better_than_coins", "wins_over_laplace"])
 def test_claims_at_equal_epsilon_fail(name: str) -> None:
     table = holding()["rrba_equal"]

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from tests.reproduction.papers.rrba.tables import all_tables
 
-from deniable.display.page import short
+from deniable.display import at_least, at_most, short
 
+from reproduction.papers.rrba.exact import worked_cases
 from reproduction.papers.rrba.in_short import in_short
 
 TABLES = all_tables()
@@ -15,14 +16,21 @@ TABLES = all_tables()
 
 def test_theorem_4_1_fails_by_what_the_table_says() -> None:
     (theorem,) = in_short(TABLES).privacy
-    table = TABLES["rrba_epsilon"]
-    single = table[(table["unit"] == "answer") & (table["cells"] > 1)]
-    ratios = single["exact"] / single["claimed"]
     assert (theorem.verdict, theorem.says) == ("fails", "Theorem 4.1 of RRBA is false")
-    assert theorem.times == pytest.approx(ratios.max())
-    uniform = ratios[single["table"] == "uniform"]
-    of_uniform = f"{short(uniform.min())} to {short(uniform.max())} (tables uniform)"
-    assert f"{of_uniform} or up to {short(ratios.max())}" in theorem.found
+    table = TABLES["rrba_epsilon"]
+    beyond = []
+    for unit in ("answer", "view"):
+        part = table[table["unit"] == unit]
+        worst = (part["exact"] - part["claimed"]).idxmax()
+        row, largest = part.loc[worst], (part["exact"] / part["claimed"]).max()
+        assert f"{short(row['claimed'])} → {short(row['exact'])} at worst (" in theorem.found
+        assert f"at most {at_most(largest)} times what is claimed" in theorem.found
+        beyond.append(row["exact"] - row["claimed"])
+    assert theorem.beyond == pytest.approx(max(beyond))
+    uniform = table[(table["unit"] == "answer") & (table["table"] == "uniform")]
+    ratios = uniform["exact"] / uniform["claimed"]
+    of_uniform = f"{at_least(ratios.min())} to {at_most(ratios.max())} times as much"
+    assert f"Under uniform tables it spends {of_uniform}" in theorem.found
     assert theorem.instead
 
 
@@ -30,7 +38,13 @@ def test_a_theorem_that_is_kept_to_holds() -> None:
     table = TABLES["rrba_epsilon"]
     kept = table.assign(exact=table["claimed"], holds=True)
     (theorem,) = in_short(TABLES | {"rrba_epsilon": kept}).privacy
-    assert (theorem.verdict, theorem.times, theorem.instead) == ("holds", 1.0, "")
+    assert (theorem.verdict, theorem.beyond, theorem.instead) == ("holds", 0.0, "")
+
+
+def test_worked_cases_count_what_is_published_and_name_the_errors() -> None:
+    (counted,) = in_short({"rrba_examples": worked_cases()}).numbers
+    assert (counted.agrees, counted.of) == (7, 14)
+    assert counted.what == "worked cases (errors: Theorem 4.1, Table 1 and Algorithm 1)"
 
 
 def test_a_uniform_table_is_advised_only_where_it_is_better_throughout() -> None:

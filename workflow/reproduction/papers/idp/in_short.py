@@ -4,11 +4,11 @@ import math
 
 import pandas as pd
 
-from deniable.display import Tables, joined, rows_of, short
+from deniable.display import Tables, at_least, joined, rows_of, short
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, Shown
-from reproduction.study import PrivacyVerdict, Verdicts, where
+from reproduction.study import PrivacyVerdict, Verdicts, groups_of, where
 
 
 def in_short(tables: Tables) -> Verdicts:
@@ -27,34 +27,37 @@ def in_short(tables: Tables) -> Verdicts:
     verdict = PrivacyVerdict(
         "fails" if endless else "holds",
         f"iDP's released records have {'no' if endless else 'a'} finite ε",
-        f"ε = {at.epsilon:g} is promised. In {endless} of {len(records)} cases ({cases}) there is "
-        "none: the file shows who shares a value with whom, and one person's number can change "
-        f"that for certain.{_centroids(where(delivered, unit='centroid'), at)}",
+        f"ε = {at.epsilon:g} is promised; k = {at.k:g}, domain factor {at.factor:g}. In {endless} "
+        f"of {len(records)} cases ({cases}) there is none: the file shows who shares a value with "
+        "whom, and one person's number can change "
+        f"that for certain.{_centroids(tables['idp_audit'])}",
         "idp_overview",
         _instead(tables, datasets, at) if endless else "",
-        math.inf if endless else 1.0,
+        math.inf if endless else 0.0,
     )
     return Verdicts(privacy=[verdict])
 
 
-def _centroids(delivered: pd.DataFrame, at: Shown) -> str:
-    """Return a sentence on the factor by which one centroid exceeds its ε, by method."""
+def _centroids(audit: pd.DataFrame) -> str:
+    """Return a sentence on the factors by which one centroid exceeds its ε, over all settings."""
+    cases = where(audit, reading=names.RECOMPUTED_SCALE, unit="centroid", domain="public")
+    cases = where(cases[~names.noted(cases, names.CERTIFICATE)], method=CLUSTERED)
     said = []
-    for method in CLUSTERED:
-        own = where(delivered, method=method).sort_values("times_claimed", ascending=False)
-        for worst in rows_of(own.head(1)):
-            if names.verdict_of(worst["holds"]) == "fails":
-                least = "at least " if worst["kind"] == "lower bound" else ""
-                place = f"{worst['attribute']} of {DATASETS[worst['dataset']]}"
-                times = f"{least}{short(worst['times_claimed'])} times"
-                said.append(f"{times} under {MASKED[method]} ({place})")
-    if not said:
-        return ""
-    return (
-        f" At k = {at.k:g}, ε = {at.epsilon:g} and domain factor {at.factor:g}, one centroid "
-        f"spends its share of ε {joined(said)}. Other k and ε are not covered and can have larger "
-        "factors."
-    )
+    for of, own in groups_of(cases.sort_values("times_claimed", kind="stable"), "method"):
+        fails = own[own["holds"].map(names.verdict_of) == "fails"]
+        finite = fails[fails["times_claimed"] < math.inf]
+        found = [
+            f"{at_least(row['times_claimed'])} times "
+            f"({DATASETS[row['dataset']]}, k = {row['k']:g}, ε = {row['epsilon']:g})"
+            for row in rows_of(finite.iloc[[0, -1]] if len(finite) else finite)
+        ]
+        found = [f"at least {' to '.join(dict.fromkeys(found))}"] if found else []
+        found += [f"no finite ε in {len(fails) - len(finite)}"] * (len(finite) < len(fails))
+        count = f"{len(fails)} of {len(own)} cases under {MASKED[of['method']]}"
+        said += [f"{count} ({', '.join(found)})"] if found else []
+    factors = joined(f"{factor:g}" for factor in sorted(cases["domain_factor"].unique()))
+    exceeded = f" One centroid exceeds its share of ε in {joined(said)}, domain factor {factors}."
+    return exceeded if said else ""
 
 
 def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, joined, rows_of, short
-from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER
+from deniable.display import Tables, at_most, joined
+from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
 from reproduction.study import (
@@ -13,8 +13,10 @@ from reproduction.study import (
     PrivacyVerdict,
     Verdicts,
     agreement_of,
+    extremes,
     groups_of,
     where,
+    worst_first,
 )
 
 MECHANISMS = {
@@ -22,48 +24,51 @@ MECHANISMS = {
     "rr_clusters joint": "joint",
     "rr_clusters kronecker": "kronecker",
 }
+AUDITED = ("multirr_audit", "multirr_waiver")
+EPSILONS = ("claimed_epsilon", "exact_epsilon")
+AT = {"p": "p = {:g}", "t_v": "T_v = {:.0f}"}
 
 
 def in_short(tables: Tables) -> Verdicts:
     """Return verdicts on equal risk, the waiver and stated ε in `tables`, and counts of numbers."""
-    verdicts = {"multirr_risk": _equal_risk, "multirr_waiver": _waiver, "multirr_audit": _stated}
-    privacy = [verdict(tables) for name, verdict in verdicts.items() if name in tables]
-    return Verdicts(privacy, [*_numbers(tables)])
+    verdicts = (_equal_risk, _waiver, _stated) if {*AUDITED} <= {*tables} else ()
+    return Verdicts([verdict(tables) for verdict in verdicts], [*_numbers(tables)])
 
 
 def _equal_risk(tables: Tables) -> PrivacyVerdict:
-    """Compare the ε of one attribute with "equal risk", for the matrix as printed."""
-    first = tables["multirr_risk"]["matrix"].iloc[0]
-    table = where(tables["multirr_risk"], assessment="none", matrix=first).dropna(subset="t_v")
-    found, equal = [], []
-    for of, part in groups_of(table, "mechanism"):
-        (worst,) = rows_of(part.nlargest(1, "attribute_ratio"))
-        more = len(part) - int(part["equal_risk_attribute"].sum())
-        equal += [] if more else [of["mechanism"]]
-        found.append(
-            f"under {of['mechanism']} up to {short(worst['attribute_ratio'])} times "
-            f"({worst['attribute']}, p = {worst['p']:g}, T_v = {worst['t_v']:g}; more than that "
-            f"ε in {more} of {len(part)} settings)"
-        )
-    others = joined(each for each in tables["multirr_risk"]["matrix"].unique() if each != first)
-    fails = len(equal) < len(found)
+    """Compare the ε of one attribute in its cluster with the one that it has by itself."""
+    audited = tables["multirr_audit"]
+    cases = where(audited, unit=ATTRIBUTE_IN_CLUSTER)
+    cases = cases.assign(attribute=cases["of"].str.partition(" in ")[0])
+    records = where(audited, unit="record", mechanism=tuple(MECHANISMS)[1:])
+    counts, worst, equal = [], [], []
+    for of, part in groups_of(cases, "mechanism"):
+        name, more = MECHANISMS[of["mechanism"]], len(part) - int(part["holds"].sum())
+        counts.append(f"{more} of {len(part)} cases under {name}")
+        equal += [] if more else [name]
+        worst += [f" Under {name}, {_by_matrix(part, AT)}."] if more else []
     return PrivacyVerdict(
-        "fails" if fails else "holds",
-        f"“Equal risk” is {'false' if fails else 'true'} of an attribute",
-        f"{'True' if table['equal_risk_record'].all() else 'Not always true'} of whole records. "
-        "If an intruder knows all other attributes of a person, the ε of one attribute is a "
-        f"multiple of the ε that it has by itself: {'; '.join(found)}. "
-        f"These numbers cover matrix {first}, {_values('p', table['p'])} and "
-        f"{_values('T_v', table['t_v'])}, and the attribute with the largest ε in each setting. "
-        "Others can have larger ratios."
-        f"{f' Not covered: matrix {others}.' if others else ''}",
+        "fails" if worst else "holds",
+        f"“Equal risk” is {'false' if worst else 'true'} of an attribute",
+        f"{'True' if records['holds'].all() else 'Not always true'} of whole records. If an "
+        "intruder knows all other attributes of a person, the ε of one attribute is larger than "
+        f"the ε that it has by itself in {joined(counts)} (attributes in clusters, "
+        f"{_values('p', cases['p'])}, {_values('T_v', cases['t_v'])}, matrix "
+        f"{joined(cases['matrix'].unique())}).{''.join(worst)}",
         "risk",
         f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
         "the ε of a cluster for each attribute in it."
-        if fails and equal
+        if worst and equal
         else "",
-        max(1.0, float(table["attribute_ratio"].max())),
+        float(worst_first(cases, *EPSILONS)["beyond"].max()),
     )
+
+
+def _by_matrix(cases: pd.DataFrame, settings: dict[str, str]) -> str:
+    """Return the extremes of `cases` for each matrix."""
+    by = {of["matrix"]: part for of, part in groups_of(cases, "matrix")}
+    found = {name: extremes(part, *EPSILONS, "attribute", settings) for name, part in by.items()}
+    return "; ".join(f"matrix {name}: {said}" for name, said in found.items() if said)
 
 
 def _values(name: str, column: pd.Series) -> str:
@@ -72,9 +77,15 @@ def _values(name: str, column: pd.Series) -> str:
 
 def _waiver(tables: Tables) -> PrivacyVerdict:
     """Compare the ε of several releases with section 4.3's waiver of sequential composition."""
-    table = tables["multirr_waiver"]
-    times = float((table["exact_epsilon"] / table["claimed_epsilon"]).max())
+    table, audited = tables["multirr_waiver"], tables["multirr_audit"]
+    binary = worst_first(table, *EPSILONS)
+    files = audited[audited["of"].str.endswith(WAIVED.rpartition(", ")[2])]
+    pairs = files["mechanism"].str.removeprefix("assessment pairs_")
+    files = files.assign(attribute=files["of"].str.partition(", ")[0], pairs=pairs)
     kept, releases = int(table["holds"].sum()), int(table["releases"].max())
+    at = {"pairs": "{} pairs", "p": AT["p"]}
+    units = groups_of(files, "unit")
+    said = [f" For each {of['unit']} of a file, {_by_matrix(part, at)}." for of, part in units]
     instead = "Add up the ε of all releases."
     if "multirr_risk" in tables:
         risk = tables["multirr_risk"]
@@ -83,18 +94,18 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
             " With dependences assessed in the ways that the paper offers, risk is then equal in "
             f"{int(equal.sum())} of {len(equal)} settings."
         )
+    true = kept == len(table) and files["holds"].all()
     return PrivacyVerdict(
-        "holds" if kept == len(table) else "fails",
-        f"“As if released only once” (4.3) is {'true' if kept == len(table) else 'false'}",
-        f"Secure sums of {releases} randomized releases keep the ε of one in {kept} of "
-        f"{len(table)} cases, from {table['parties'].min()} to {table['parties'].max():,} parties; "
-        f"they spend up to {short(times)} times as much. These cases have one binary attribute in "
-        f"{releases} pairs, matrix {joined(table['matrix'].unique())} and "
-        f"{_values('p', table['p'])}. Larger files are not covered: of d attributes, 4.3 releases "
-        "each one d − 1 times.",
+        "holds" if true else "fails",
+        f"“As if released only once” (4.3) is {'true' if true else 'false'}",
+        f"Of d attributes, 4.3 releases each one d − 1 times.{''.join(said)} Secure sums of "
+        f"{releases} releases of one binary attribute keep the ε of one in {kept} of {len(table)} "
+        f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties; they spend "
+        f"at most {at_most(binary['times'].max())} times as much (matrix "
+        f"{joined(table['matrix'].unique())}, {_values('p', table['p'])}).",
         "waiver",
         instead,
-        times,
+        float(max(binary["beyond"].max(), worst_first(files, *EPSILONS)["beyond"].max())),
     )
 
 

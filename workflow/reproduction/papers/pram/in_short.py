@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from deniable.display import Tables, joined, short
+from deniable.display import Tables, at_least, at_most, joined
 
 from reproduction.papers.pram.sections import RIVALS
 from reproduction.study import PrivacyVerdict, Verdicts, groups_of
@@ -37,7 +37,7 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
     for of, part in groups_of(whole[whole["mechanism"].isin(INVARIANT)], "mechanism"):
         spent = part["whole_file_epsilon"]
         beyond, method = int((spent > part["epsilon"]).sum()), INVARIANT[of["mechanism"]]
-        span = f"({short(spent.min())} to {short(spent.max())})"
+        span = f"({at_least(spent.min())} to {at_most(spent.max())})"
         said.append(f"in {beyond} of {len(part)} cases with {method} {span}")
     designed = ""
     if "pram_design" in tables:
@@ -53,7 +53,7 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         "file. Published, it gives the true shares away: no finite ε. Kept secret, the file's ε "
         f"exceeds it {joined(said)}.",
         "pram_variance",
-        f"A matrix made without the file, at {short(cost.min())} to {short(cost.max())} times the "
-        f"variance of sampling{designed}.",
+        f"A matrix made without the file, at {at_least(cost.min())} to {at_most(cost.max())} times "
+        f"the variance of sampling{designed}.",
         float("inf"),
     )

@@ -155,7 +155,7 @@ def worked_cases() -> pd.DataFrame:
     """Return the worked cases, one number a row, of `CASE_COLUMNS`.
 
     ``place`` is in the text, ``exact`` a fraction or a formula, ``value`` the same as a float,
-    ``printed`` the published number or NaN.
+    ``printed`` the published number or NaN. The text prints no number for estimates.
     """
     rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
     return pd.DataFrame(rows, columns=list(CASE_COLUMNS))
@@ -180,7 +180,7 @@ def _coins() -> Iterator[tuple[Any, ...]]:
     for truth in (Fraction(0), Fraction(1, 5), HALF, Fraction(1)):
         reported = two_coins(truth)
         text = f"estimate where {truth} say Yes truly and {reported} are reported"
-        yield _row(case, place, text, estimate_from_two_coins(reported), float(truth))
+        yield _row(case, place, text, estimate_from_two_coins(reported))
     right = HALF + HALF * HALF
     yield _row(case, place, "chance of a correct response", right, 0.75)
     yield _row(case, place, "exp of the exact epsilon", right / (1 - right), 3.0)
@@ -222,7 +222,7 @@ def _equation_4() -> Iterator[tuple[Any, ...]]:
         reported = HALF * truth + (1 - HALF) * uniform
         back = (reported - uniform * (1 - HALF)) / HALF
         text = f"cell {cell} of R x E, true {truth}, reported {reported}: estimate"
-        yield _row(case, place, text, back, float(truth))
+        yield _row(case, place, text, back)
     lowest = (0 - uniform * (1 - HALF)) / HALF
     yield _row(case, place, "a cell that nobody in the block reports: estimate", lowest)
 

@@ -4,12 +4,24 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from deniable.display import Tables, rows_of, short
+from deniable.display import Tables, at_least, at_most, joined
 
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
 from reproduction.papers.rrba.sections import over_uniform
 from reproduction.papers.rrba.table_results import first_designs, power_with_rule, shown_settings
-from reproduction.study import AgreementCount, PrivacyVerdict, Verdicts, agreement_of, where
+from reproduction.study import (
+    AgreementCount,
+    PrivacyVerdict,
+    Verdicts,
+    agreement_of,
+    extremes,
+    where,
+    worst_first,
+)
+
+EPSILONS = ("claimed", "exact")
+TABLES = {"uniform": "uniform table", "lowest": "one cell at the floor", "true": "true table"}
+AT = {"cells": "{} cells", "floor": "floor {:g} / m", "p": "p = {:g}"}
 
 OTHERS_IN_TABLE_3 = {"laplace_true_limit": "Laplace noise", "mcindep": "MCIndep"}
 """The methods of 7.3 beside RRBA, Laplace noise with the text's own test."""
@@ -22,24 +34,25 @@ def in_short(tables: Tables) -> Verdicts:
 
 
 def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> PrivacyVerdict:
-    single = where(table, unit="answer")
-    ratios, holds = single["exact"] / single["claimed"], int(single["holds"].sum())
-    uniform, true = ratios[single["table"] == "uniform"], holds == len(single)
-    at_p = where(table, p=table["p"].max())
-    views = rows_of(where(at_p, unit="view", table="uniform"))
-    view = max(views, key=lambda each: each["answers"])
+    known = table.assign(
+        of=table["table"].map(TABLES) + table["dataset"].map(FILES).radd(", ").fillna("")
+    )
+    single = worst_first(where(known, unit="answer"), *EPSILONS)
+    views, holds = where(known, unit="view"), int(single["holds"].sum())
+    uniform = single.loc[single["table"] == "uniform", "times"]
+    ends, true = f"p = {table['p'].min():g} to {table['p'].max():g}", holds == len(single)
     return PrivacyVerdict(
         "holds" if true else "fails",
         f"Theorem 4.1 of RRBA is {'true' if true else 'false'}",
-        f"It claims ε = ln 1 / (1 − p), {short(view['claimed'])} at p = {view['p']:g}. "
-        f"One answer keeps to that in {holds} of {len(single)} settings; it spends "
-        f"{short(uniform.min())} to {short(uniform.max())} (tables uniform) or up to "
-        f"{short(ratios.max())} (small cells) times as much. "
-        f"All {view['answers']} answers of a client about {FILES[view['dataset']]} "
-        f"spend {short(float(view['exact']))} at that p, tables uniform.",
+        f"It claims ε = ln 1 / (1 − p). At {ends} one answer keeps to that in {holds} of "
+        f"{len(single)} settings"
+        + (f": {extremes(single, *EPSILONS, 'of', AT)}" if not true else "")
+        + f". Under uniform tables it spends {at_least(uniform.min())} to "
+        f"{at_most(uniform.max())} times as much. All answers of a client: "
+        f"{extremes(views, *EPSILONS, 'of', AT | {'answers': '{} answers'}) or 'no more'}.",
         "rrba_overview",
         "" if true else _instead(equal),
-        float(ratios.max()),
+        max(0.0, *(worst_first(part, *EPSILONS)["beyond"].max() for part in (single, views))),
     )
 
 
@@ -51,7 +64,7 @@ def _instead(equal: pd.DataFrame | None) -> str:
         return f"{stated}, under a floor for cells."
     return (
         "Keep the table uniform, which is generalized randomized response: at equal exact ε RRBA's "
-        f"tables are {short(found.min())} to {short(found.max())} times as far "
+        f"tables are {at_least(found.min())} to {at_most(found.max())} times as far "
         f"from the truth in all {len(found)} settings. {stated}."
     )
 
@@ -74,4 +87,7 @@ def _numbers(tables: Tables) -> Iterator[AgreementCount]:
             if len(part):
                 yield agreement_of(f"Table 3, {called}", part, "rrba_tests")
     if "rrba_examples" in tables:
-        yield agreement_of("worked cases", tables["rrba_examples"], "rrba_consistency")
+        cases = tables["rrba_examples"]
+        places = where(cases, verdict="differs")["place"].str.extract(r"(\w+ [\d.]+)[a-c]?$")[0]
+        errors = f" (errors: {joined(places.unique())})" if len(places) else ""
+        yield agreement_of(f"worked cases{errors}", cases, "rrba_consistency")
