@@ -282,7 +282,7 @@ def value_of(quotation: Quotation, rows: pd.DataFrame) -> float:
         return float(len(rows))
     if " / " in quotation.column:
         names = quotation.column.split(" / ")
-        over, under = (value_of(quotation._replace(column=name), rows) for name in names)
+        over, under = (value_of(Quotation(*quotation[:3], name), rows) for name in names)
         return over / under
     numbers = pd.to_numeric(rows[column].drop_duplicates())
     if aggregate and len(numbers):
