@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from textwrap import fill
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -23,6 +24,7 @@ with from_extras():
 Drawing = ParamSpec("Drawing")
 Look = dict[str, Any]  # options of a line in matplotlib: color, linestyle, marker, label ...
 NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
+COLUMN = 7.0  # inches: the width of a printed page, at which `finish` wraps long headings
 INK = "#1b1f24"
 GRID = "#d9dde2"
 STYLE: dict[Any, Any] = {
@@ -66,15 +68,16 @@ def panels(
     size: tuple[float, float],
     around: tuple[float, float, float, float],
     between: tuple[float, float] = (0.06, 0.22),
+    least: float = NARROWEST,
     **shared: Any,
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The `size` is width (at least `NARROWEST`) and height, and `around` the margins at the left,
+    The `size` is width (at `least` so much) and height, and `around` the margins at the left,
     right, top and bottom, all in inches. `between` is the space between columns and between rows,
     as a proportion of a panel. `shared` options (``sharex`` ...) are as in `Figure.subplots`.
     """
-    width, height = max(size[0], NARROWEST), size[1]
+    width, height = max(size[0], least), size[1]
     left, right, top, bottom = around
     figure = canvas(width, height)
     figure.subplots_adjust(
@@ -98,6 +101,7 @@ def panel_grid(
     xlabel: str = "",
     titlesize: float = 10,
     share: tuple[Any, Any] = (True, True),
+    least: float = NARROWEST,
 ) -> tuple[Figure, Any]:
     """Return a figure with a panel for each row and column, and its axes.
 
@@ -105,11 +109,11 @@ def panel_grid(
     values are the texts left of the rows and above the columns, these of `titlesize` points.
     `xlabel` is below each column. `size` is the width for each column and the rest, and the height
     for each row and the rest, in inches. `share` has the options ``sharex`` and ``sharey`` of
-    `Figure.subplots`. See `panels` for `around` and `between`.
+    `Figure.subplots`. See `panels` for `around`, `between` and `least`.
     """
     shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
     inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
-    figure, axes = panels(*shape, inches, around, between, **shared)
+    figure, axes = panels(*shape, inches, around, between, least, **shared)
     for axis, title in zip(axes[0], columns.values(), strict=True):
         axis.set_title(title, fontsize=titlesize)
     for axis in axes[-1]:
@@ -176,11 +180,15 @@ def finish(
 ) -> Figure:
     """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
 
-    The legend has `columns`. Returns the `figure`.
+    The legend has `columns`. In figures as narrow as `COLUMN` both texts are wrapped. Returns the
+    `figure`.
     """
-    height = figure.get_figheight()
+    width, height = figure.get_size_inches()
+    if width < NARROWEST:
+        title, below = fill(title, 42), fill(below, 98)
+    lower = 0.42 + 0.18 * title.count("\n")
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
-    figure.text(0.01, 1 - 0.42 / height, below, ha="left", va="top")
+    figure.text(0.01, 1 - lower / height, below, ha="left", va="top")
     if keys:
         handles = [Line2D([], [], **key) for key in keys]
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
@@ -226,6 +234,7 @@ def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
             "SURROGATE DATA: not the published file",
             ha="right",
             color="white",
+            fontsize=9 if figure.get_figwidth() >= NARROWEST else 7,
             fontweight="bold",
             bbox={"facecolor": "#b31d28", "edgecolor": "none", "boxstyle": "round,pad=0.4"},
         )

@@ -26,13 +26,30 @@ INVARIANT_METHODS = {
     "two_step_fixed": "control: fixed matrix",
 }
 CLAIMS = {
-    "multinomial": "reports taken for data",
+    "multinomial": "responses taken for data",
     "fixed_matrix": "(1.3), matrix taken as fixed",
     "conditional": "owner's, (2.4) and sampling",
     "bound": "bound (2.6), matrix unknown",
 }
 JOINT_ESTIMATORS = {
-    "separate": "each attribute made invariant",
-    "separate_inverted": "the same, inverted with the matrices",
-    "joint": "one invariant matrix for the pair",
+    "separate": "a matrix per attribute, responses as data",
+    "separate_inverted": "a matrix per attribute, inverted",
+    "joint": "one matrix for the pair, responses as data",
 }
+LOSSES = {
+    "trace": "sum of variances",
+    "worst_cell": "largest variance",
+    "changed": "changed values",
+    "distance": "ordinal distance",
+}
+REQUIREMENTS = {
+    "epsilon": "ε alone",
+    "epsilon, retention floor": "ε, least retention",
+    "epsilon, invariant": "ε, invariant",
+    "epsilon, invariant, inverted": "invariant, inverted",
+}
+
+
+def design(loss: str, requirements: str) -> str:
+    """Return a `loss` that is minimized and its `requirements` in words, on two lines."""
+    return f"{LOSSES[loss]}\n{REQUIREMENTS.get(requirements, requirements)}"
