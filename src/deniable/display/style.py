@@ -185,7 +185,7 @@ def finish(
     """
     width, height = figure.get_size_inches()
     if width < NARROWEST:
-        title, below = fill(title, 42, break_on_hyphens=False), fill(below, 98)
+        title, below = _wrapped(title, 42), _wrapped(below, 98)
     lower = 0.42 + 0.18 * title.count("\n")
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.01, 1 - lower / height, below, ha="left", va="top")
@@ -193,6 +193,10 @@ def finish(
         handles = [Line2D([], [], **key) for key in keys]
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
     return figure
+
+
+def _wrapped(text: str, most: int) -> str:
+    return fill(text.replace(" %", "\N{NO-BREAK SPACE}%"), most, break_on_hyphens=False)
 
 
 def plot_series(

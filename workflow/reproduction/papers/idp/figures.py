@@ -133,7 +133,7 @@ def _draw(
     sizes: Sequence[float],
     ticks: Sequence[float] = K_TICKS,
 ) -> None:
-    """Plot a `value` over k, at `sizes`, with `ticks` among them. Methods without k are horizontal lines."""
+    """Plot a `value` over k, at `sizes`, with `ticks`. Methods without k are horizontal lines."""
     for method, line in lines.items():
         rows = where(part, method=method)
         flat = where(rows, k=names.NOT_APPLICABLE)
