@@ -68,16 +68,16 @@ def panels(
     size: tuple[float, float],
     around: tuple[float, float, float, float],
     between: tuple[float, float] = (0.06, 0.22),
-    least: float = NARROWEST,
     **shared: Any,
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The `size` is width (at `least` so much) and height, and `around` the margins at the left,
-    right, top and bottom, all in inches. `between` is the space between columns and between rows,
-    as a proportion of a panel. `shared` options (``sharex`` ...) are as in `Figure.subplots`.
+    The `size` is width (`COLUMN`, or at least `NARROWEST`) and height, and `around` the margins at
+    the left, right, top and bottom, all in inches. `between` is the space between columns and
+    between rows, as a proportion of a panel. `shared` options (``sharex`` ...) are as in
+    `Figure.subplots`.
     """
-    width, height = max(size[0], least), size[1]
+    width, height = size[0] if size[0] == COLUMN else max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around
     figure = canvas(width, height)
     figure.subplots_adjust(
@@ -101,7 +101,6 @@ def panel_grid(
     xlabel: str = "",
     titlesize: float = 10,
     share: tuple[Any, Any] = (True, True),
-    least: float = NARROWEST,
 ) -> tuple[Figure, Any]:
     """Return a figure with a panel for each row and column, and its axes.
 
@@ -109,11 +108,11 @@ def panel_grid(
     values are the texts left of the rows and above the columns, these of `titlesize` points.
     `xlabel` is below each column. `size` is the width for each column and the rest, and the height
     for each row and the rest, in inches. `share` has the options ``sharex`` and ``sharey`` of
-    `Figure.subplots`. See `panels` for `around`, `between` and `least`.
+    `Figure.subplots`. See `panels` for `around` and `between`.
     """
     shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
     inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
-    figure, axes = panels(*shape, inches, around, between, least, **shared)
+    figure, axes = panels(*shape, inches, around, between, **shared)
     for axis, title in zip(axes[0], columns.values(), strict=True):
         axis.set_title(title, fontsize=titlesize)
     for axis in axes[-1]:
@@ -148,6 +147,11 @@ def as_number(value: float) -> str:
 def as_share(value: float) -> str:
     """Return a `value`, a proportion, as text on an axis, in percent."""
     return f"{100 * value:g} %"
+
+
+def as_percent(value: float) -> str:
+    """Return a `value`, a proportion, as text in a title, in whole percent."""
+    return f"{100 * value:.0f} %"
 
 
 def look(colour: str, line: str = "-", marker: str = "", label: str = "", **more: Any) -> Look:

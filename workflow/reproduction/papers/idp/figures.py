@@ -59,10 +59,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
         axis.set_title(f"ε = {epsilon:g}, domain to {factor:g} × maximum", fontsize=9.5)
 
     rows, columns = dict.fromkeys(factors, "mean SSE (log scale)"), dict.fromkeys(epsilons, "")
-    size, around, share = (2.9, 0.9, 2.75, 1.9), (0.8, 0.12, 1.1, 1.15), (True, "row")
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.08, 0.22), "k", 9.5, share=share
-    )
+    size, around, gaps = (2.9, 0.9, 2.75, 1.9), (0.8, 0.12, 1.1, 1.15), (0.08, 0.22)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "k", 9.5, (True, "row"))
     return style.finish(
         figure,
         f"{names.DATASETS[dataset]}: mean SSE of masked records against k",
@@ -88,10 +86,8 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
 
     rows = {name: f"F-measure of\n{name}" for name in dict.fromkeys(table["class"])}
     columns = {epsilon: f"ε = {epsilon:g}" for epsilon in epsilons}
-    size, around = (0, 0, 1.95, 2.8), (0.82, 0.14, 1.25, 1.4)
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.08, 0.12), "k", least=style.COLUMN
-    )
+    size, around = (0, style.COLUMN, 1.95, 2.8), (0.82, 0.14, 1.25, 1.4)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.08, 0.12), "k")
     last = where(shown, epsilon=epsilons[-1]).groupby("method")["f_measure"].mean()
     found = [f"{last[name]:.2f} by {of}" for name, of in names.IN_TITLE.items() if name in last]
     return style.finish(

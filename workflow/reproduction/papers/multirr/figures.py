@@ -177,11 +177,13 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         _percent_scale(axis)
         axis.margins(x=0.08)
 
-    rows, size, around = {"": "median relative error"}, (0, 0, 0, 4.7), (0.75, 0.1, 1.3, 1.25)
-    columns = {sigma: rf"coverage $\sigma$ = {sigma:g}" for sigma in sigmas}
-    figure, _ = style.panel_grid(
-        rows, columns, panel, size, around, (0.06, 0), "p", least=style.COLUMN
+    size, around, rows = (
+        (0, style.COLUMN, 0, 4.7),
+        (0.75, 0.1, 1.3, 1.25),
+        {"": "median relative error"},
     )
+    columns = {sigma: rf"coverage $\sigma$ = {sigma:g}" for sigma in sigmas}
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.06, 0), "p")
     last = where(relative, sigma=sigmas[0], p=relative["p"].max())
     found = dict(zip(last["estimator"], last["median"], strict=True))
     said = [f"{100 * found[k]:.2g} % {of}" for k, of in names.IN_TITLE.items() if k in found]

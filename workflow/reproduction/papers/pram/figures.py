@@ -14,7 +14,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 
-from deniable.display import look, style
+from deniable.display import between, look, style
 
 from reproduction.papers.pram import names
 from reproduction.study import groups_of, where
@@ -148,10 +148,8 @@ def invariant(table: pd.DataFrame) -> Figure:
         "claimed_to_true": "claimed variance / true variance",
         "coverage": "coverage of 95 % intervals",
     }
-    size, around = (0, 0, 0, 0.19 * len(lines) + 2.05), (1.62, 0.2, 1.1, 0.85)
-    figure, axes = style.panel_grid(
-        {"": ""}, columns, panel, size, around, share=OF_ROW, least=style.COLUMN
-    )
+    size, around = (0, style.COLUMN, 0, 0.19 * len(lines) + 2.05), (1.62, 0.2, 1.1, 0.85)
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, share=OF_ROW)
     labels = [attribute or names.INVARIANT_METHODS[method] for method, attribute in lines]
     axes[0, 0].set_yticks(range(len(labels)), labels)
     for label, (_, attribute) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
@@ -162,17 +160,12 @@ def invariant(table: pd.DataFrame) -> Figure:
     return style.finish(
         figure,
         "Invariant PRAM: 95 % intervals that take responses for data cover "
-        f"{_between(covered.min(), covered.max())}",
+        + between(covered.min(), covered.max(), style.as_percent),
         f"proportions of responses, n = {shares['records'].max():,}, p = {shares['p'].min():g}; "
         f"{shares['replicates'].max():,} replicates, each with its own matrix",
         style.legend_keys(CLAIMS, names.CLAIMS),
         2,
     )
-
-
-def _between(low: float, high: float) -> str:
-    """Return two proportions as text, in percent, once if they are the same."""
-    return " to ".join(dict.fromkeys((f"{100 * low:.0f}", f"{100 * high:.0f}"))) + " %"
 
 
 def _nominal(axis: Axes) -> None:
@@ -193,21 +186,19 @@ def joint_loss(table: pd.DataFrame) -> Figure:
         style.gridded(axis)
 
     columns = {pair: "\n× ".join(pair) for pair in pairs}
-    size, around = (0, 0, 0, 6.0), (0.72, 0.14, 1.48, 0.95)
-    figure, axes = style.panel_grid(
-        *(rows, columns, panel, size, around, (0.07, 0.1), "ε of the pair"),
-        share=(True, "row"),
-        least=style.COLUMN,
-    )
+    size, around = (0, style.COLUMN, 0, 6.0), (0.72, 0.14, 1.48, 0.95)
+    apart, own, xlabel = (0.07, 0.1), (True, "row"), "ε of the pair"
+    figure, axes = style.panel_grid(rows, columns, panel, size, around, apart, xlabel, share=own)
     axes[0, 0].set_ylim(0, 1)
     style.log_scale(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), style.as_number)
-    strongest = where(table, measure="cramers_v", epsilon=table["epsilon"].min())
-    left = strongest.pivot_table("mean", ["first", "second"], "estimator")
+    least = table["epsilon"].min()
+    left = where(table, measure="cramers_v", epsilon=least)
+    left = left.pivot_table("mean", ["first", "second"], "estimator")
     left = left["separate"] / left["true"]
+    kept = between(left.min(), left.max(), style.as_percent)
     return style.finish(
         figure,
-        "Attributes made invariant one by one keep "
-        f"{_between(left.min(), left.max())} of Cramér's V at ε = {table['epsilon'].min():g}",
+        f"Attributes made invariant one by one keep {kept} of Cramér's V at ε = {least:g}",
         f"means of {table['replicates'].max():,} replicates; distance: total variation, above 1 "
         "where an estimated table has negative cells",
         style.legend_keys(JOINT_ESTIMATORS, names.JOINT_ESTIMATORS | {"true": "true table"}),
@@ -258,8 +249,8 @@ def design(table: pd.DataFrame) -> Figure:
     attributes, epsilons = (list(dict.fromkeys(table[of])) for of in ("attribute", "epsilon"))
     proportion = table["designed"] / table[["generalized_rr", "two_step"]].min(axis=1)
     kinds = groups_of(table.assign(proportion=proportion), "loss", "requirements")
-    size, around = (1.5, 0.24 * len(attributes) + 0.7), (1.1, 0.1, 1.45, 0.5)
-    shared = {"sharex": True, "sharey": True, "between": (0.08, 0.55), "least": style.COLUMN}
+    size, around = (1.45, 0.24 * len(attributes) + 0.7), (1.1, 0.1, 1.45, 0.5)
+    shared = {"sharex": True, "sharey": True, "between": (0.08, 0.55)}
     figure, axes = _wrapped(len(kinds), 4, size, (1.2, 1.55), around, **shared)
     for axis, (kind, part) in zip(axes, kinds, strict=True):
         values = part.pivot(index="attribute", columns="epsilon", values="proportion")
@@ -270,7 +261,7 @@ def design(table: pd.DataFrame) -> Figure:
                 ink = "white" if value < 0.6 else style.INK
                 text = {"color": ink, "ha": "center", "va": "center", "fontsize": 8}
                 axis.text(column, row, f"{100 * value:.0f}", **text)
-        axis.set_title(names.design(**kind), fontsize=8.5)
+        axis.set_title(names.DESIGNS.get((*kind.values(),), " ".join(kind.values())), fontsize=8.5)
         axis.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
         axis.tick_params(labelbottom=True, length=0)  # panels below may be missing
         axis.set_xlabel("exact ε", labelpad=1)

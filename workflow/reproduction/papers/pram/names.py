@@ -36,20 +36,12 @@ JOINT_ESTIMATORS = {
     "separate_inverted": "a matrix per attribute, inverted",
     "joint": "one matrix for the pair, responses as data",
 }
-LOSSES = {
-    "trace": "sum of variances",
-    "worst_cell": "largest variance",
-    "changed": "changed values",
-    "distance": "ordinal distance",
+DESIGNS = {  # what is least, and what is required
+    ("trace", "epsilon"): "sum of variances\nε alone",
+    ("worst_cell", "epsilon"): "largest variance\nε alone",
+    ("worst_cell", "epsilon, retention floor"): "largest variance\nε, least retention",
+    ("trace", "epsilon, invariant"): "sum of variances\nε, invariant",
+    ("trace", "epsilon, invariant, inverted"): "sum of variances\ninvariant, inverted",
+    ("changed", "epsilon, invariant"): "changed values\nε, invariant",
+    ("distance", "epsilon, invariant"): "ordinal distance\nε, invariant",
 }
-REQUIREMENTS = {
-    "epsilon": "ε alone",
-    "epsilon, retention floor": "ε, least retention",
-    "epsilon, invariant": "ε, invariant",
-    "epsilon, invariant, inverted": "invariant, inverted",
-}
-
-
-def design(loss: str, requirements: str) -> str:
-    """Return a `loss` that is minimized and its `requirements` in words, on two lines."""
-    return f"{LOSSES[loss]}\n{REQUIREMENTS.get(requirements, requirements)}"

@@ -146,15 +146,11 @@ def _convergence(
         style.gridded(axis, linewidth=0.5)
 
     rows = {"tuples": "answers used", "within": "ended near the truth"}
-    size, around = (0, 0, 1.75, 2.85), (0.85, 0.12, 1.3, 1.25)
-    xlabel = {"block_size": "block size", "p": "p"}[x]
-    figure, _ = style.panel_grid(
-        *(rows, titles, panel, size, around, (0.1, 0.12), xlabel),
-        share=(True, "row"),
-        least=style.COLUMN,
-    )
+    size, around = (0, style.COLUMN, 1.75, 2.85), (0.85, 0.12, 1.3, 1.25)
+    xlabel, own = x.replace("_", " "), (True, "row")
+    figure, _ = style.panel_grid(rows, titles, panel, size, around, (0.1, 0.12), xlabel, share=own)
     within = means["within"].groupby(["update", "criterion"]).mean()
-    close = [f"{within[key]:.0%}".replace("%", " %") for key in (FIRST, POOLED) if key in within]
+    close = [style.as_percent(within[key]) for key in (FIRST, POOLED) if key in within]
     return style.finish(
         figure,
         f"Figure {number}: {close[0]} end near the truth by the printed rule, {close[-1]} pooled",
@@ -308,10 +304,9 @@ def tables(*parts: pd.DataFrame) -> Figure:
         axis.set_title(f"p = {row[0]:g}, printed ε = {claimed}", fontsize=9.5)
         axis.set_ylabel(fill(names.METRICS[row[1]], 15))
 
-    size, around, gaps = (0, 0, 1.75, 2.5), (0.95, 0.1, 1.35, 1.3), (0, 0.28)
-    figure, _ = style.panel_grid(
-        rows, {"": ""}, panel, size, around, gaps, share=(True, False), least=style.COLUMN
-    )
+    size, around = (0, style.COLUMN, 1.75, 2.5), (0.95, 0.1, 1.35, 1.3)
+    gaps, share = (0, 0.28), (True, False)
+    figure, _ = style.panel_grid(rows, {"": ""}, panel, size, around, gaps, share=share)
     # A data set that has two interpretations counts once.
     cells = table[table["published"].notna() & table["metric"].isin(names.COMPARED)]
     cells = cells.assign(agrees=cells["verdict"] == "agrees")
