@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from textwrap import fill
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -23,6 +24,7 @@ with from_extras():
 Drawing = ParamSpec("Drawing")
 Look = dict[str, Any]  # options of a line in matplotlib: color, linestyle, marker, label ...
 NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
+COLUMN = 7.0  # inches: the width of a printed page, at which `finish` wraps long headings
 INK = "#1b1f24"
 GRID = "#d9dde2"
 STYLE: dict[Any, Any] = {
@@ -70,11 +72,12 @@ def panels(
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The `size` is width (at least `NARROWEST`) and height, and `around` the margins at the left,
-    right, top and bottom, all in inches. `between` is the space between columns and between rows,
-    as a proportion of a panel. `shared` options (``sharex`` ...) are as in `Figure.subplots`.
+    The `size` is width (`COLUMN`, or at least `NARROWEST`) and height, and `around` the margins at
+    the left, right, top and bottom, all in inches. `between` is the space between columns and
+    between rows, as a proportion of a panel. `shared` options (``sharex`` ...) are as in
+    `Figure.subplots`.
     """
-    width, height = max(size[0], NARROWEST), size[1]
+    width, height = size[0] if size[0] == COLUMN else max(size[0], NARROWEST), size[1]
     left, right, top, bottom = around
     figure = canvas(width, height)
     figure.subplots_adjust(
@@ -146,6 +149,11 @@ def as_share(value: float) -> str:
     return f"{100 * value:g} %"
 
 
+def as_percent(value: float) -> str:
+    """Return a `value`, a proportion, as text in a title, in whole percent."""
+    return f"{100 * value:.0f} %"
+
+
 def look(colour: str, line: str = "-", marker: str = "", label: str = "", **more: Any) -> Look:
     """Return the options of a plotted line and of its entry in a legend, the `label`.
 
@@ -176,15 +184,23 @@ def finish(
 ) -> Figure:
     """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
 
-    The legend has `columns`. Returns the `figure`.
+    The legend has `columns`. In figures as narrow as `COLUMN` both texts are wrapped. Returns the
+    `figure`.
     """
-    height = figure.get_figheight()
+    width, height = figure.get_size_inches()
+    if width < NARROWEST:
+        title, below = _wrapped(title, 42), _wrapped(below, 98)
+    lower = 0.42 + 0.18 * title.count("\n")
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
-    figure.text(0.01, 1 - 0.42 / height, below, ha="left", va="top")
+    figure.text(0.01, 1 - lower / height, below, ha="left", va="top")
     if keys:
         handles = [Line2D([], [], **key) for key in keys]
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
     return figure
+
+
+def _wrapped(text: str, most: int) -> str:
+    return fill(text.replace(" %", "\N{NO-BREAK SPACE}%"), most, break_on_hyphens=False)
 
 
 def plot_series(
@@ -226,6 +242,7 @@ def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
             "SURROGATE DATA: not the published file",
             ha="right",
             color="white",
+            fontsize=9 if figure.get_figwidth() >= NARROWEST else 7,
             fontweight="bold",
             bbox={"facecolor": "#b31d28", "edgecolor": "none", "boxstyle": "round,pad=0.4"},
         )

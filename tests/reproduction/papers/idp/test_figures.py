@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ def sse_table(epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
 
 def forest_table(epsilons: tuple[float, ...] = EPSILONS) -> pd.DataFrame:
     rows = []
-    for number, method in enumerate(idp.FOREST_LINES):
+    for number, method in enumerate(FOREST_TITLES):
         if method in ("original", "majority"):
             cells = [(0.0, 0.0, 0)]
         else:
@@ -120,24 +121,48 @@ def test_surrogates_are_marked(figure: str) -> None:
 
 @pytest.mark.parametrize("figure", DRAW)
 def test_panels_are_those_of_the_table(figure: str) -> None:
-    panels = {"fig3": 2 * 3, "fig4": 2 * 3, "fig5": 3 * 4, "fig6": 3 * 4}
+    panels = {"fig3": 2 * 3, "fig4": 2 * 3, "fig5": 2 * 3, "fig6": 2 * 3}
     assert len(whole(figure).axes) == panels[figure]
     few = drawn(figure, TABLES[figure]((0.1,)))
-    assert len(few.axes) == {"fig3": 2, "fig4": 2, "fig5": 4, "fig6": 4}[figure]
+    assert len(few.axes) == {"fig3": 2, "fig4": 2, "fig5": 2, "fig6": 2}[figure]
     assert not cut_off(extents(few))
 
 
 @pytest.mark.parametrize("figure", DRAW)
 def test_each_panel_has_a_line_for_each_method(figure: str) -> None:
-    table = TABLES[figure]()
+    methods = idp.SSE_LINES if figure in ("fig3", "fig4") else idp.FOREST_LINES
     for axes in whole(figure).axes:
-        assert len(axes.get_lines()) == table["method"].nunique()
+        assert len(axes.get_lines()) == len(methods)
+
+
+def test_forests_show_the_narrow_domain_and_the_best_rival_by_epsilon() -> None:
+    table = forest_table()
+    wide = table["domain_factor"] == max(FACTORS)
+    table.loc[wide, "f_measure"] = 0.99
+    weak = (table["epsilon"] == 0.01) & (table["method"] == "dp_synthetic")
+    table.loc[weak, "f_measure"] = 0.05  # so that naive Bayes is the best of the three there
+    best = {0.01: 0.3, 0.1: 0.4, 1.0: 0.4}
+    assert list(FOREST_TITLES)[3:5] == ["dp_naive_bayes", "dp_synthetic"]
+    figure = drawn("fig5", table)
+    assert len(idp.FOREST_LINES) == 6
+    for axes, epsilon in zip(figure.axes, EPSILONS * 2, strict=True):
+        rival = next(line for line in axes.get_lines() if line.get_color() == "#009e73")
+        assert float(np.asarray(rival.get_ydata())[0]) == pytest.approx(best[epsilon])
+        assert max(float(np.max(line.get_ydata())) for line in axes.get_lines()) < 0.99
+
+
+def test_bands_of_f_measures_end_at_0_and_1() -> None:
+    found = idp.with_best_dp(forest_table().assign(ci_low=-0.2, ci_high=1.3))
+    assert (found["ci_low"] == 0).all()
+    assert (found["ci_high"] == 1).all()
 
 
 def test_scales() -> None:
     assert {axes.get_yscale() for axes in whole("fig3").axes} == {"log"}
     for axes in whole("fig5").axes:
         assert axes.get_ylim() == (-0.02, 1.02)
+        assert axes.get_xticks().tolist() == [3, 10, 30, 100, 300]
+    for axes in whole("fig3").axes:
         assert axes.get_xticks().tolist() == [3, 5, 10, 25, 50, 100, 200, 400]
 
 

@@ -440,17 +440,25 @@ def test_figure_3_draws_whose_thresholds_it_says(figure: str, best: str) -> None
         assert f"T$_v$ = {t_v}" in axes.get_title()
 
 
-def test_the_best_of_the_papers_methods_is_marked_for_each_mechanism() -> None:
+def test_pairs_are_beside_one_method_at_our_thresholds_whatever_its_error() -> None:
     table, methods = of_pairs()
     figure = draw("multirr_pairs", [table, methods])
+    shown = ("rr_independent", "pair_unbiased", "pair_likelihood", "pair_shrunk")
     for axes, sigma in zip(figure.axes, (0.1, 0.3, 0.5), strict=True):
         points = [line for line in axes.lines if line.get_linestyle() == "None"]
         assert len(points) == 2
         for mark, mechanism in zip(points, ("joint", "kronecker"), strict=True):
             rows = methods[(methods["sigma"] == sigma) & (methods["mechanism"] == mechanism)]
-            best = rows.groupby("p")["median"].min().reset_index()
-            np.testing.assert_array_equal(np.asarray(mark.get_xydata()), best)
+            rows = rows[(rows["method"] == "rr_clusters_adjustment") & (rows["best"] != "paper")]
+            np.testing.assert_array_equal(
+                np.asarray(mark.get_xydata()), rows[["p", "median"]].sort_values("p")
+            )
         assert len({str(mark.get_marker()) for mark in points}) == 2
+        own = table[(table["sigma"] == sigma) & (table["measure"] == "relative_error")]
+        assert len(lines(axes)) == len(points) + len(shown)
+        for estimator in shown:
+            expected = own[own["estimator"] == estimator][["p", "median"]].to_numpy()
+            assert any(np.array_equal(line, expected) for line in lines(axes)), estimator
 
 
 def test_the_assessment_has_a_panel_for_ranks_and_for_each_size() -> None:

@@ -94,7 +94,10 @@ def test_headings_do_not_overlap_titles(texts: dict[str, dict[str, Bbox]]) -> No
         above = [
             box
             for text, box in found.items()
-            if text.startswith(("Distances", "bars", "means", "p =", "Survey,", "Alarm,"))
+            if text.startswith(
+                ("Distances", "Tables", "tables", "means", "p =", "Survey,", "Alarm,")
+            )
+            and text != "Survey,\nresampled"  # below the panels
         ]
         assert len(above) > 3
         for a, b in itertools.combinations(above, 2):
@@ -111,8 +114,19 @@ def test_tables_show_printed_and_regenerated(tables: pd.DataFrame) -> None:
         part = tables[(tables["p"] == p) & (tables["metric"] == metric)]
         part = part[part["reading"] == reading]
         assert len(part) == 4 * 3 * 3
-        # A bar and a point a row, and the printed diamonds.
+        # A bar and a point a row, and the printed diamonds, in the color of their method.
         assert len(axes.lines) == 2 * len(part) + part["published"].notna().sum()
+        assert len(axes.collections) == len(part)
+        diamonds = {
+            (line.get_markerfacecolor(), float(line.get_ydata()[0]))
+            for line in axes.lines
+            if line.get_marker() == "D"
+        }
+        published = part.dropna(subset="published")
+        assert diamonds == {
+            (figures.METHOD_STYLE[method]["color"], value)
+            for method, value in zip(published["method"], published["published"], strict=True)
+        }
 
 
 def test_figure_7_has_the_text_s_panels(figure_7: pd.DataFrame) -> None:

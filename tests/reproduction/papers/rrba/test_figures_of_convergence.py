@@ -54,16 +54,31 @@ def test_figure_5_stays_on_its_canvas(by_dataset: pd.DataFrame) -> None:
 def test_the_texts_of_figure_6_stay_on_its_canvas_and_apart(by_p: pd.DataFrame) -> None:
     found = extents(figures.fig6(by_p))
     assert cut_off(found) == []
-    above = [box for text, box in found.items() if text.startswith(("Figure", "means", "p ="))]
+    above = [
+        box
+        for text, box in found.items()
+        if text.startswith(("Figure", "6 replicates", "blocks of"))
+    ]
+    assert len(above) == 2 + 2
     for a, b in itertools.combinations(above, 2):
         assert not a.overlaps(b)
 
 
-def test_figures_show_each_cell_once_a_panel(by_dataset: pd.DataFrame) -> None:
+def test_figures_show_the_mean_of_each_rule_over_cells(by_dataset: pd.DataFrame) -> None:
     figure = figures.fig5(by_dataset)
-    assert len(figure.axes) == 12
-    for axes in figure.axes:
-        assert len(axes.lines) == 1 + 3 * 4  # all answers; four cells with line and two markers
+    rows = ("tuples", "within")
+    assert len(figure.axes) == len(rows) * 3
+    panels = itertools.product(rows, ("survey", "alarm", "child"))
+    for axes, (measure, name) in zip(figure.axes, panels, strict=True):
+        part = by_dataset[(by_dataset["measure"] == measure) & (by_dataset["dataset"] == name)]
+        drawn = [tuple(line.get_ydata()) for line in axes.lines if len(line.get_ydata()) == 2]
+        for update, criterion in figures.CRITERIA:
+            own = part[(part["update"] == update) & (part["criterion"] == criterion)]
+            means = own.groupby("block_size")["mean"].mean()
+            assert any(line == pytest.approx(tuple(means)) for line in drawn), (update, criterion)
+        # Of each rule a line, and markers of the two kinds. Above, all available answers.
+        assert len(axes.lines) == 3 * len(figures.CRITERIA) + (measure == "tuples")
+        assert len(axes.collections) == len(figures.CRITERIA) * (measure == "tuples")
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from reproduction.study import where
 
 KEY = {"markersize": 4, "linewidth": 1.8}
 K_TICKS = (3, 5, 10, 25, 50, 100, 200, 400)
+FEW_K_TICKS = (3, 10, 30, 100, 300)
 
 
 # Colours are safe for colour-blind readers.
@@ -38,15 +39,10 @@ SSE_LINES = {
 }
 FOREST_LINES = {
     "original": look(style.INK, "--"),
-    "majority": look("#9aa1a9", "--"),
-    "dp_rule": look("#009e73"),
-    "dp_naive_bayes": look("#56b4e9"),
-    "dp_synthetic": look("#009e73", ":"),
+    names.BEST_DP: look("#009e73"),
     "dp": look("#cc79a7"),
     **_CLUSTERED,
 }
-OVER_K = ((0.8, 0.12, 1.1, 1.15), (0.08, 0.22), "k", 9.5, (True, "row"))
-"""Arguments of `panel_grid` that both kinds of figures share."""
 
 
 @style.in_style
@@ -63,7 +59,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
         axis.set_title(f"ε = {epsilon:g}, domain to {factor:g} × maximum", fontsize=9.5)
 
     rows, columns = dict.fromkeys(factors, "mean SSE (log scale)"), dict.fromkeys(epsilons, "")
-    figure, _ = style.panel_grid(rows, columns, panel, (2.9, 0.9, 2.75, 1.9), *OVER_K)
+    size, around, gaps = (2.9, 0.9, 2.75, 1.9), (0.8, 0.12, 1.1, 1.15), (0.08, 0.22)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "k", 9.5, (True, "row"))
     return style.finish(
         figure,
         f"{names.DATASETS[dataset]}: mean SSE of masked records against k",
@@ -76,27 +73,48 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
 
 @style.in_style
 def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
-    """Plot the F-measures of a `table` on a `dataset`, "census" or "wine"."""
-    epsilons, factors = _values(table, "epsilon"), _values(table, "domain_factor")
-    every = product(factors, dict.fromkeys(table["class"]))
-    columns = {(factor, name): f"{name}\ndomain to {factor:g} × maximum" for factor, name in every}
+    """Plot F-measures of a `table` on a `dataset`, "census" or "wine", in the narrowest domain."""
+    epsilons, factor = _values(table, "epsilon"), _values(table, "domain_factor")[0]
+    shown = with_best_dp(where(table, domain_factor=(factor, names.NOT_APPLICABLE)))
 
-    def panel(axis: Axes, epsilon: float, column: tuple[float, str]) -> None:
-        at = {"epsilon": (epsilon, names.NOT_APPLICABLE), "class": column[1]}
-        part = where(table, domain_factor=(column[0], names.NOT_APPLICABLE), **at)
-        _draw(axis, part, FOREST_LINES, "f_measure", _values(table, "k"))
+    def panel(axis: Axes, name: str, epsilon: float) -> None:
+        part = where(shown, **{"epsilon": (epsilon, names.NOT_APPLICABLE), "class": name})
+        for height in where(part, method="majority")["f_measure"]:
+            axis.axhspan(-1, height, color=style.GRID, alpha=0.5, linewidth=0)
+        _draw(axis, part, FOREST_LINES, "f_measure", _values(table, "k"), FEW_K_TICKS)
         axis.set_ylim(-0.02, 1.02)
 
-    rows = {epsilon: f"ε = {epsilon:g}\nF-measure" for epsilon in epsilons}
-    figure, _ = style.panel_grid(rows, columns, panel, (2.65, 0.9, 2.35, 1.9), *OVER_K)
+    rows = {name: f"F-measure of\n{name}" for name in dict.fromkeys(table["class"])}
+    columns = {epsilon: f"ε = {epsilon:g}" for epsilon in epsilons}
+    size, around = (0, style.COLUMN, 1.95, 2.8), (0.82, 0.14, 1.25, 1.4)
+    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.08, 0.12), "k")
+    last = where(shown, epsilon=epsilons[-1]).groupby("method")["f_measure"].mean()
+    found = [f"{last[name]:.2f} by {of}" for name, of in names.IN_TITLE.items() if name in last]
     return style.finish(
         figure,
-        f"{names.DATASETS[dataset]}: F-measures of classifiers trained on protected records",
-        f"means of {table['replicates'].max():,} runs, bands: 95 % intervals; lines without "
-        "markers do not depend on k",
-        style.legend_keys(FOREST_LINES, names.FOREST_TITLES, table["method"], **KEY),
-        3 if table["method"].nunique() > 8 else 4,
+        f"{names.DATASETS[dataset]}: mean F at ε = {epsilons[-1]:g} is " + ", ".join(found),
+        f"domain to {factor:g} × maximum; means of {table['replicates'].max():,} replicates with "
+        "95 % intervals; lines without markers do not depend on k",
+        [
+            *style.legend_keys(FOREST_LINES, names.FOREST_LABELS, shown["method"], **KEY),
+            look(style.GRID, linewidth=7, label="no better than one class for all"),
+        ],
+        2,
     )
+
+
+def with_best_dp(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the `table` of F-measures, with its best classifier under true DP once more.
+
+    It is the best on average over the classes, for each epsilon, and has the method `BEST_DP`.
+    Intervals end at 0 and 1, as F-measures do.
+    """
+    ends = {name: table[name].clip(0, 1) for name in ("ci_low", "ci_high")}
+    rivals = where(table, method=names.DP_BASELINES)
+    means = rivals.groupby(["epsilon", "method"])["f_measure"].mean()
+    best = means[means.groupby("epsilon").transform("max") == means].index
+    chosen = rivals.set_index(["epsilon", "method"]).index.isin(best)
+    return pd.concat([table, rivals[chosen].assign(method=names.BEST_DP)]).assign(**ends)
 
 
 def _values(table: pd.DataFrame, column: str) -> list[float]:
@@ -109,8 +127,9 @@ def _draw(
     lines: Mapping[str, style.Look],
     value: str,
     sizes: Sequence[float],
+    ticks: Sequence[float] = K_TICKS,
 ) -> None:
-    """Plot a `value` over k, at `sizes`. Methods without k are horizontal lines."""
+    """Plot a `value` over k, at `sizes`, with `ticks`. Methods without k are horizontal lines."""
     for method, line in lines.items():
         rows = where(part, method=method)
         flat = where(rows, k=names.NOT_APPLICABLE)
@@ -122,8 +141,8 @@ def _draw(
         clustered = rows[rows["k"] != names.NOT_APPLICABLE]
         if len(clustered):
             style.line_with_band(axis, clustered, "k", value, markersize=3.5, linewidth=1.5, **line)
-    ticks = [tick for tick in K_TICKS if sizes[0] <= tick <= sizes[-1]]
-    style.log_scale(axis.xaxis, ticks, style.as_number)
+    inside = [tick for tick in ticks if sizes[0] <= tick <= sizes[-1]]
+    style.log_scale(axis.xaxis, inside, style.as_number)
     axis.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
     style.gridded(axis)
 

@@ -32,6 +32,9 @@ FOREST_TITLES = {
     "dp_naive_bayes": "true DP: naive Bayes, one attribute",
     "dp_synthetic": "true DP: forest on synthetic records",
 } | _TITLES
+BEST_DP = "best_dp"  # of the figures: the best classifier with true DP
+FOREST_LABELS = FOREST_TITLES | {BEST_DP: "true DP: the best of our classifiers"}
+IN_TITLE = {"idp_cbls": "iDP-CBLS", BEST_DP: "true DP", "idp_ls": "iDP-LS"}
 NOT_APPLICABLE = 0  # the epsilon, domain factor or k of methods that have none
 
 # The same as in `deniable.idp.audit`, which pages and figures need not import.

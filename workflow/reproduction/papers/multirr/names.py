@@ -31,6 +31,7 @@ ESTIMATORS = {
     "pair_likelihood": "pair, maximum likelihood",
     "pair_shrunk": "pair, shrunk to independence",
 }
+IN_TITLE = {"pair_shrunk": "by pairs", "rr_independent": "by products"}
 ASSESSMENTS = {
     "attributes": "4.1 RR on each attribute, as printed",
     "attributes_inverted": "4.1, pairs inverted (ours)",

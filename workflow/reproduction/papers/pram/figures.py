@@ -12,9 +12,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator, PercentFormatter
+from matplotlib.ticker import MultipleLocator, PercentFormatter
 
-from deniable.display import look, rows_of, style
+from deniable.display import between, look, style
 
 from reproduction.papers.pram import names
 from reproduction.study import groups_of, where
@@ -33,24 +33,20 @@ MECHANISMS = {
 }
 SHOWN_ATTRIBUTES = ("education", "relationship", "race", "income")
 CLAIMS = {
-    "multinomial": look("#d55e00", "none", "v"),
-    "fixed_matrix": look("#e69f00", "none", "D"),
-    "conditional": look("#0072b2", "none", "o"),
-    "bound": look("#9aa1a9", "none", "s"),
+    "multinomial": look("#d55e00", "none", "v", markersize=5),
+    "fixed_matrix": look("#e69f00", "none", "D", markersize=5),
+    "conditional": look("#0072b2", "none", "o", markersize=5),
+    "bound": look("#6a737d", "none", "s", markersize=8, fillstyle="none"),
 }
 JOINT_ESTIMATORS = {
-    "joint": look("#56b4e9"),
-    "separate": look("#d55e00"),
-    "separate_inverted": look("#009e73", ":"),
-    "true": look(style.INK, "--"),
+    "joint": look("#56b4e9", linewidth=4),
+    "separate": look("#d55e00", linewidth=1.7),
+    "separate_inverted": look("#009e73", ":", linewidth=1.7),
+    "true": look(style.INK, "--", linewidth=1.3),
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 DOT = {"markersize": 6}
 SHIFT = {"score": -0.16, "wald": 0.16}  # from the line of a channel, by method
-RIVALS = {  # marker, label
-    "generalized_rr": ("o", "over generalized randomized response"),
-    "two_step": ("s", "over two-step invariant"),
-}
 FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay white
 
 
@@ -76,7 +72,7 @@ def coverage(table: pd.DataFrame) -> Figure:
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
         style.gridded(axis, "x")
 
-    size, around = (0, 0, 0, 0.52 * len(channels) + 2.2), (1.79, 0.14, 0.95, 0.85)
+    size, around = (0, 0, 0, 0.52 * len(channels) + 2.2), (1.79, 0.22, 0.95, 0.85)
     xlabel = "share of runs whose interval holds the truth"
     figure, axes = style.panel_grid({"": ""}, titles, panel, size, around, (0.05, 0), xlabel, 9.5)
     records = covered.groupby("channel")["records"].max()
@@ -128,46 +124,54 @@ def invariant(table: pd.DataFrame) -> Figure:
     shares = where(table, estimator="shares", records=table["records"].max())
     shares = where(shares, p=shares["p"].min())
     attributes = list(dict.fromkeys(shares["attribute"]))
-    methods = {k: v for k, v in names.INVARIANT_METHODS.items() if k in set(shares["method"])}
-    lines = list(product(methods, attributes))
+    methods = [name for name in names.INVARIANT_METHODS if name in set(shares["method"])]
+    # The line above the attributes of each method has its name.
+    lines = [(method, of) for method in methods for of in ("", *attributes)]
 
     def panel(axis: Axes, _: str, measure: str) -> None:
         for place, (method, attribute) in enumerate(lines):
             part = where(shares, method=method, attribute=attribute, measure=measure)
             for claim, options in CLAIMS.items():
                 means = where(part, claim=claim)["mean"]
-                axis.plot(means, [place] * len(means), **options, markersize=5)
+                axis.plot(means, [place] * len(means), **options)
+            if not attribute:
+                axis.axhline(place - 0.5, color=style.INK, linewidth=0.5)
         if measure == "coverage":
             _nominal(axis)
+            axis.xaxis.set_major_locator(MultipleLocator(0.05))
         else:
-            style.log_scale(axis.xaxis, RATIO_TICKS, style.as_number)
+            style.log_scale(axis.xaxis, RATIO_TICKS[::3], style.as_number)
             axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
         style.gridded(axis, linewidth=0.5)
-        for edge in range(len(attributes), len(lines), len(attributes)):
-            axis.axhline(edge - 0.5, color=style.INK, linewidth=0.5)
 
     columns = {
-        "claimed_to_true": "claimed over true variance",
-        "coverage": "coverage of nominal 95 % intervals",
+        "claimed_to_true": "claimed variance / true variance",
+        "coverage": "coverage of 95 % intervals",
     }
-    size, around = (0, 0, 0, 0.30 * len(methods) * len(attributes) + 2.2), (2.54, 0.14, 0.95, 0.72)
-    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, (0.05, 0), share=OF_ROW)
-    labels = [f"{attribute}  ({methods[method]})" for method, attribute in lines]
+    size, around = (0, style.COLUMN, 0, 0.19 * len(lines) + 2.05), (1.62, 0.2, 1.1, 0.85)
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, share=OF_ROW)
+    labels = [attribute or names.INVARIANT_METHODS[method] for method, attribute in lines]
     axes[0, 0].set_yticks(range(len(labels)), labels)
+    for label, (_, attribute) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
+        label.set_weight("normal" if attribute else "bold")
     axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
+    covered = where(shares, measure="coverage", claim="multinomial")
+    covered = covered[covered["method"] != "two_step_fixed"]["mean"]
     return style.finish(
         figure,
-        "Shares of reports after invariant PRAM: variance claimed and true",
-        f"n = {shares['records'].max():,}, p = {shares['p'].min():g}, "
-        f"{shares['replicates'].max():,} runs, a new matrix in each",
+        "Invariant PRAM: 95 % intervals that take responses for data cover "
+        + between(covered.min(), covered.max(), style.as_percent),
+        f"proportions of responses, n = {shares['records'].max():,}, p = {shares['p'].min():g}; "
+        f"{shares['replicates'].max():,} replicates, each with its own matrix",
         style.legend_keys(CLAIMS, names.CLAIMS),
+        2,
     )
 
 
 def _nominal(axis: Axes) -> None:
     axis.axvspan(*names.WITHIN, color=style.GRID, alpha=0.55, linewidth=0)
     axis.axvline(0.95, color=style.INK, linewidth=0.8, linestyle=":")
-    axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
 
 
 @style.in_style
@@ -178,24 +182,26 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, measure: str, pair: tuple[str, str]) -> None:
         part = where(table, first=pair[0], second=pair[1], measure=measure)
-        more = {"linewidth": 1.7}
-        style.plot_series(axis, part, "estimator", JOINT_ESTIMATORS, "epsilon", "mean", **more)
+        style.plot_series(axis, part, "estimator", JOINT_ESTIMATORS, "epsilon", "mean")
         style.gridded(axis)
 
-    columns = {pair: " × ".join(pair) for pair in pairs}
-    size, around = (2.5, 0.9, 0, 5.9), (0.72, 0.14, 0.95, 1.0)
-    xlabel, gaps = "epsilon of the pair's matrices", (0.07, 0.1)
-    figure, axes = style.panel_grid(
-        rows, columns, panel, size, around, gaps, xlabel, share=(True, "row")
-    )
+    columns = {pair: "\n× ".join(pair) for pair in pairs}
+    size, around = (0, style.COLUMN, 0, 6.0), (0.72, 0.14, 1.48, 0.95)
+    apart, own, xlabel = (0.07, 0.1), (True, "row"), "ε of the pair"
+    figure, axes = style.panel_grid(rows, columns, panel, size, around, apart, xlabel, share=own)
     axes[0, 0].set_ylim(0, 1)
     style.log_scale(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), style.as_number)
+    least = table["epsilon"].min()
+    left = where(table, measure="cramers_v", epsilon=least)
+    left = left.pivot_table("mean", ["first", "second"], "estimator")
+    left = left["separate"] / left["true"]
+    kept = between(left.min(), left.max(), style.as_percent)
     return style.finish(
         figure,
-        "Attributes made invariant one by one lose their dependence",
-        f"means of {table['replicates'].max():,} runs; distance: total variation between the "
-        "estimated and the true table",
-        style.legend_keys(JOINT_ESTIMATORS, names.JOINT_ESTIMATORS | {"true": "true"}, linewidth=2),
+        f"Attributes made invariant one by one keep {kept} of Cramér's V at ε = {least:g}",
+        f"means of {table['replicates'].max():,} replicates; distance: total variation, above 1 "
+        "where an estimated table has negative cells",
+        style.legend_keys(JOINT_ESTIMATORS, names.JOINT_ESTIMATORS | {"true": "true table"}),
         2,
     )
 
@@ -239,38 +245,34 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
 
 @style.in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` the loss of optimized channels over the loss of closed forms."""
-    attributes = list(dict.fromkeys(table["attribute"]))
-    kinds = groups_of(table, "loss", "requirements")
-    size, around = (3.2, 0.27 * len(attributes) + 0.75), (1.15, 0.15, 0.95, 0.95)
-    shared = {"sharex": True, "sharey": True, "between": (0.06, 0.32)}
-    figure, axes = _wrapped(len(kinds), 3, size, (1.0, 2.0), around, **shared)
-    inks, hollow = _inks(table["epsilon"], 0.1), {"fillstyle": "none", "markeredgewidth": 1.3}
+    """Plot from a `table` the loss of optimized channels over the least loss of closed forms."""
+    attributes, epsilons = (list(dict.fromkeys(table[of])) for of in ("attribute", "epsilon"))
+    proportion = table["designed"] / table[["generalized_rr", "two_step"]].min(axis=1)
+    kinds = groups_of(table.assign(proportion=proportion), "loss", "requirements")
+    size, around = (1.45, 0.24 * len(attributes) + 0.7), (1.1, 0.1, 1.45, 0.5)
+    shared = {"sharex": True, "sharey": True, "between": (0.08, 0.55)}
+    figure, axes = _wrapped(len(kinds), 4, size, (1.2, 1.55), around, **shared)
     for axis, (kind, part) in zip(axes, kinds, strict=True):
-        marks = [(part["designed"] / part[name], RIVALS[name][0], 5, hollow) for name in RIVALS]
-        marks.append((part["lower_bound"] / part["generalized_rr"], "|", 9, {}))
-        for shares, marker, markersize, more in marks:
-            known = part.assign(share=shares)[np.isfinite(shares)]
-            for row in rows_of(known):
-                options = more | {"color": inks[row["epsilon"]], "markersize": markersize}
-                axis.plot(row["share"], attributes.index(row["attribute"]), marker, **options)
-        axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
-        style.gridded(axis, linewidth=0.5)
-        axis.tick_params(labelbottom=True)  # panels below may be missing
-        axis.xaxis.set_major_locator(MaxNLocator(5))
-        axis.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-        axis.set_title("{loss}: {requirements}".format_map(kind), fontsize=8.5)
+        values = part.pivot(index="attribute", columns="epsilon", values="proportion")
+        values = values.reindex(index=attributes, columns=epsilons)
+        axis.imshow(values, cmap="Blues_r", vmin=0, vmax=1.3, aspect="auto")
+        for (row, column), value in np.ndenumerate(values.to_numpy()):
+            if np.isfinite(value):
+                ink = "white" if value < 0.6 else style.INK
+                text = {"color": ink, "ha": "center", "va": "center", "fontsize": 8}
+                axis.text(column, row, f"{100 * value:.0f}", **text)
+        axis.set_title(names.DESIGNS.get((*kind.values(),), " ".join(kind.values())), fontsize=8.5)
+        axis.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
+        axis.tick_params(labelbottom=True, length=0)  # panels below may be missing
+        axis.set_xlabel("exact ε", labelpad=1)
+        axis.spines[:].set_visible(False)
     axes[0].set_yticks(range(len(attributes)), attributes)
-    axes[0].set(xlim=(0, 1.06), ylim=(len(attributes) - 0.5, -0.5))
+    saved = np.floor(100 * (1 - proportion.min()))
     return style.finish(
         figure,
-        "What designed channels save: loss as a share of a closed form's",
-        "at equal exact epsilon, true frequencies of Adult; the further left, the better",
-        [
-            *(look(colour, "none", "D", f"ε = {e:g}") for e, colour in inks.items()),
-            *(look(style.INK, "none", *rival, fillstyle="none") for rival in RIVALS.values()),
-            look(style.INK, "none", "|", "lower bound"),
-        ],
+        f"Optimized matrices save up to {saved:.0f} % of the best closed form's loss",
+        "loss in percent of the better of generalized randomized response and two-step invariant "
+        "PRAM that meets the requirements, at equal exact ε; empty: no such case",
     )
 
 

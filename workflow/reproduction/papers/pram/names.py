@@ -26,13 +26,22 @@ INVARIANT_METHODS = {
     "two_step_fixed": "control: fixed matrix",
 }
 CLAIMS = {
-    "multinomial": "reports taken for data",
+    "multinomial": "responses taken for data",
     "fixed_matrix": "(1.3), matrix taken as fixed",
     "conditional": "owner's, (2.4) and sampling",
     "bound": "bound (2.6), matrix unknown",
 }
 JOINT_ESTIMATORS = {
-    "separate": "each attribute made invariant",
-    "separate_inverted": "the same, inverted with the matrices",
-    "joint": "one invariant matrix for the pair",
+    "separate": "a matrix per attribute, responses as data",
+    "separate_inverted": "a matrix per attribute, inverted",
+    "joint": "one matrix for the pair, responses as data",
+}
+DESIGNS = {  # what is least, and what is required
+    ("trace", "epsilon"): "sum of variances\nε alone",
+    ("worst_cell", "epsilon"): "largest variance\nε alone",
+    ("worst_cell", "epsilon, retention floor"): "largest variance\nε, least retention",
+    ("trace", "epsilon, invariant"): "sum of variances\nε, invariant",
+    ("trace", "epsilon, invariant, inverted"): "sum of variances\ninvariant, inverted",
+    ("changed", "epsilon, invariant"): "changed values\nε, invariant",
+    ("distance", "epsilon, invariant"): "ordinal distance\nε, invariant",
 }

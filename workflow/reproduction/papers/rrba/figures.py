@@ -5,12 +5,17 @@ from itertools import product
 from textwrap import fill
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MultipleLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    LogLocator,
+    MultipleLocator,
+    NullFormatter,
+    NullLocator,
+    PercentFormatter,
+)
 
 from deniable.display import GRID, INK, look, style
 
@@ -47,6 +52,18 @@ HOLLOW = look(GREY, "none", "o", "hollow: does not agree", markerfacecolor="whit
 PRINTED = look(INK, "none", "D", "printed", markersize=4)
 LEVEL = 5.0
 NOMINAL = look(INK, ":", label="nominal size, 5 %")
+DIAMOND = look(GREY, "none", "D", "published, in the color of its method")
+DIAMOND |= {"markersize": 4.5, "markeredgecolor": INK, "markeredgewidth": 0.8}
+RANGE = look(GREY, label="smallest to largest mean of a set (no interval)")
+RANGE |= {"linewidth": 5, "alpha": 0.3, "solid_capstyle": "butt"}
+FIRST, POOLED = ("printed", "first"), ("pooled", "precise")
+CRITERIA = {
+    FIRST: look(ORANGE, "-", "o", markersize=4.5),
+    ("printed", "lasting"): look(INK, ":", "s", markersize=6),
+    ("projected", "lasting"): look(SKY, "--", "^", markersize=4.5),
+    POOLED: look(BLUE, "-", "D", markersize=4.5),
+}
+BLOCKS = 200  # at most, of a replicate in Figures 5 and 6
 APART = (False, False)
 
 
@@ -77,64 +94,77 @@ def fig4(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def fig5(table: pd.DataFrame) -> Figure:
-    """Plot answers until convergence in `table` by block size and data set, for the largest p."""
+    """Plot answers until convergence in `table` by data set and block size, for the largest p."""
     p = table["p"].max()
-    return _convergence(where(table, p=p), "dataset", names.FILES, 5, f"p = {p:g}")
+    columns = {name: names.FILES[name] for name in dict.fromkeys(table["dataset"])}
+    return _convergence(where(table, p=p), "dataset", columns, "block_size", f"5, p = {p:g}")
 
 
 @style.in_style
 def fig6(table: pd.DataFrame) -> Figure:
     """Plot the answers until convergence in `table` by block size and p, of the first data set."""
     name = table["dataset"].iloc[0]
-    titles = {p: f"p = {p:g}" for p in sorted(set(table["p"]))}
-    return _convergence(where(table, dataset=name), "p", titles, 6, names.FILES[name])
+    columns = {size: f"blocks of {size}" for size in sorted(set(table["block_size"]))}
+    shown = where(table, dataset=name)
+    return _convergence(shown, "block_size", columns, "p", f"6, {names.FILES[name]}")
 
 
 def _convergence(
-    table: pd.DataFrame, column: str, titles: Mapping[Any, str], number: int, shown: str
+    table: pd.DataFrame, column: str, titles: Mapping[Any, str], x: str, number: str
 ) -> Figure:
-    """Plot a row of panels for each criterion, and one column for each value of a `column`."""
-    probabilities = sorted(set(table["probability"]))
-    colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(probabilities)))
-    both = zip(probabilities, colours, strict=True)
-    looks = {p: look(ink, "-", "o", f"cell of {p:g}", markersize=4.5) for p, ink in both}
-    sizes = sorted(set(table["block_size"]))
+    """Plot answers, and runs that end close to the truth, over `x`: a panel per `column` value."""
     # Once for all panels: a pivot takes as long as a panel.
-    keys = ["update", "criterion", column, "probability", "block_size"]
+    keys = ["update", "criterion", column, x, "probability"]
     means: Any = table.pivot_table(index=keys, columns="measure", values="mean").sort_index()
+    at = sorted(set(table[x]))
 
-    def panel(axis: Axes, row: tuple[str, str], value: Any) -> None:
-        if (*row, value) in means.index:
-            axis.plot(sizes, [200 * size for size in sizes], color=GRID, linewidth=5, zorder=0)
-            close = f"close: {means.loc[(*row, value), 'within'].mean():.0%}"
-            place: Any = {"ha": "right", "va": "bottom", "transform": axis.transAxes}
-            axis.text(0.97, 0.05, close, fontsize=8, **place)
-        for probability, options in looks.items():
-            if (*row, value, probability) in means.index:
-                by_size = means.loc[(*row, value, probability)]
-                axis.plot(by_size["tuples"], color=options["color"], linewidth=1.1)
-                reached = by_size["converged"] == 1
-                for rows, filling in ((reached, options["color"]), (~reached, "white")):
-                    more = {"linestyle": "none", "markerfacecolor": filling}
-                    axis.plot(by_size["tuples"][rows], **(options | more))
-        axis.set_yscale("log")
-        style.log_scale(axis.xaxis, sizes, "{:g}".format)
-        axis.yaxis.set_major_formatter("{x:,.0f}")
+    def panel(axis: Axes, measure: str, value: Any) -> None:
+        if measure == "tuples":
+            every = [BLOCKS * (size if x == "block_size" else value) for size in at]
+            axis.plot(at, every, color=GRID, linewidth=6, zorder=0)
+            axis.set_yscale("log")
+            axis.yaxis.set_major_formatter("{x:,.0f}")
+        else:
+            axis.set_ylim(-0.03, 1.03)
+            axis.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+        for criterion, options in CRITERIA.items():
+            if (*criterion, value) in means.index:
+                _over_cells(axis, means.loc[(*criterion, value)].groupby(x), measure, options)
+        if x == "block_size":
+            style.log_scale(axis.xaxis, at, "{:g}".format)
+        else:
+            axis.xaxis.set_major_locator(MultipleLocator(0.1))
+            axis.xaxis.set_major_formatter("{x:g}")
         style.gridded(axis, linewidth=0.5)
 
-    rows = {criterion: f"{fill(name, 18)}\nanswers" for criterion, name in names.CRITERIA.items()}
-    columns = {value: titles[value] for value in dict.fromkeys(table[column])}
-    size, around = (1.75, 1.6, 1.6, 2.3), (1.3, 0.15, 1.15, 1.15)
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.08, 0.1), "block size")
+    rows = {"tuples": "answers used", "within": "ended near the truth"}
+    size, around = (0, style.COLUMN, 1.75, 2.85), (0.85, 0.12, 1.3, 1.25)
+    xlabel, own = x.replace("_", " "), (True, "row")
+    figure, _ = style.panel_grid(rows, titles, panel, size, around, (0.1, 0.12), xlabel, share=own)
+    within = means["within"].groupby(["update", "criterion"]).mean()
+    close = [style.as_percent(within[key]) for key in (FIRST, POOLED) if key in within]
     return style.finish(
         figure,
-        f"Figure {number}: answers until convergence, {shown}",
-        f"means of {table['replicates'].max():,} runs of at most 200 blocks; hollow: runs were "
-        "cut off, a lower bound;\nclose: share of runs that end within the 95 % "
-        "interval of 500 true answers around the truth",
-        [*looks.values(), look(GRID, label="all answers of 200 blocks", linewidth=5)],
-        6,
+        f"Figure {number}: {close[0]} end near the truth by the printed rule, {close[-1]} pooled",
+        f"{table['replicates'].max():,} replicates; lines: means over "
+        f"{table['probability'].nunique()} cells, bands: from the least to the greatest; hollow: "
+        "some replicates were cut off at the end",
+        [
+            *style.legend_keys(CRITERIA, names.CRITERIA),
+            look(GRID, label=f"all answers of {BLOCKS} blocks", linewidth=6),
+        ],
+        2,
     )
+
+
+def _over_cells(axis: Axes, cells: Any, measure: str, options: style.Look) -> None:
+    low, mean, high = (getattr(cells[measure], of)() for of in ("min", "mean", "max"))
+    if measure == "tuples":
+        axis.fill_between(mean.index, low, high, color=options["color"], alpha=0.2, linewidth=0)
+    axis.plot(mean, **(options | {"marker": ""}))
+    reached = cells["converged"].min() == 1
+    for rows, filling in ((reached, options["color"]), (~reached, "white")):
+        axis.plot(mean[rows], **(options | {"linestyle": "none", "markerfacecolor": filling}))
 
 
 @style.in_style
@@ -151,16 +181,14 @@ def table3(table: pd.DataFrame) -> Figure:
             number, place = settings.index((row["n"], row["effect"])), methods.index(row["method"])
             options = HYPOTHESES[row["hypothesis"]]
             value, colour = row["regenerated"], options["color"]
-            axis.errorbar(
-                value,
-                place + 0.34 * (number + 1) / len(settings) - 0.05,
-                xerr=[[value - row["ci_low"]], [row["ci_high"] - value]],
-                marker=SETTING_MARKERS[number % len(SETTING_MARKERS)],
-                markerfacecolor={"differs": "white", "fitted": GRID}.get(row["verdict"], colour),
-                markersize=4.5,
-                color=colour,
-                linewidth=1.1,
+            filled = {"differs": "white", "fitted": GRID}.get(row["verdict"], colour)
+            marker = SETTING_MARKERS[number % len(SETTING_MARKERS)]
+            more = look(
+                colour, marker=marker, markerfacecolor=filled, markersize=4.5, linewidth=1.1
             )
+            reach = [[value - row["ci_low"]], [row["ci_high"] - value]]
+            height = place + 0.34 * (number + 1) / len(settings) - 0.05
+            axis.errorbar(value, height, xerr=reach, **more)
             axis.plot(row["published"], place - 0.24, **(PRINTED | {"markerfacecolor": colour}))
         named = "\n".join(f"n = {n:,}, effect {effect:g}" for n, effect in settings)
         axis.set_title(f"{k}-way\n{named}", fontsize=9)
@@ -171,10 +199,9 @@ def table3(table: pd.DataFrame) -> Figure:
 
     above = 0.68 + 0.17 * (1 + most)
     size, around = (3.1, 1.3, 0, 0.62 * len(methods) + 1.3 + above), (1.6, 0.15, above, 1.25)
-    columns, share = dict.fromkeys(by_k, ""), (False, True)
-    figure, axes = style.panel_grid(
-        {"": ""}, columns, panel, size, around, (0.07, 0.2), "per cent rejected", share=share
-    )
+    columns, gaps, xlabel = dict.fromkeys(by_k, ""), (0.07, 0.2), "per cent rejected"
+    own = (False, True)
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, gaps, xlabel, share=own)
     axes[0, 0].set_yticks(range(len(methods)), [fill(names.TESTS[name], 22) for name in methods])
     axes[0, 0].set_ylim(len(methods) - 0.5, -0.5)
     return style.finish(
@@ -235,56 +262,66 @@ def power(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def tables(*parts: pd.DataFrame) -> Figure:
-    """Plot the distances of Tables 4 and 5, the `parts`: rows by p, columns by measure.
+    """Plot the distances of Tables 4 and 5, the `parts`: a panel for each p and measure.
 
     Published values are diamonds. Ours are points, filled if they agree, for the mean over sets of
-    attributes, and bars from the smallest to the largest mean of a set.
+    attributes, with 95 % intervals. Wide bars are no intervals: they reach from the smallest to the
+    largest mean of a set.
     """
     table = pd.concat(parts, ignore_index=True)
+    table = table[table["reading"] == table["metric"].map(names.MAIN_READINGS)]
     files = [name for name in names.FILES if name in set(table["file"])]
     sizes = sorted(table["k"].unique())
     places = product(enumerate(files), enumerate(sizes))
     centres = {(file, k): (len(sizes) + 0.6) * i + j for (i, file), (j, k) in places}
+    rows = dict.fromkeys(product(sorted(table["p"].unique()), names.COMPARED), "")
 
-    def panel(axis: Axes, p: float, metric: str) -> None:
-        part = where(table, p=p, metric=metric, reading=names.MAIN_READINGS[metric])
-        for row in part.to_dict("records"):
-            colour = METHOD_STYLE[row["method"]]["color"]
-            beside = 0.24 * (list(METHOD_STYLE).index(row["method"]) - 1)
-            x = centres[row["file"], row["k"]] + beside
-            ends = [row["subset_min"], row["subset_max"]]
-            axis.plot([x, x], ends, color=colour, linewidth=3.5, alpha=0.35, solid_capstyle="butt")
-            filled = colour if row["verdict"] == "agrees" else "white"
-            options = look(colour, marker="o", markersize=4.5, markerfacecolor=filled)
-            axis.plot(x, row["regenerated"], **options)
-            if not np.isnan(row["published"]):
-                axis.plot(x, row["published"], **PRINTED, zorder=4)
+    def panel(axis: Axes, row: tuple[float, str], _: str) -> None:
+        part = where(table, p=row[0], metric=row[1])
+        for of in part.to_dict("records"):
+            beside = 0.27 * (list(METHOD_STYLE).index(of["method"]) - 1)
+            _distance(axis, centres[of["file"], of["k"]] + beside, of)
         axis.set_yscale("log")
-        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_major_formatter("{x:,g}")
         axis.yaxis.set_minor_formatter(NullFormatter())
         axis.set_xticks(list(centres.values()), [str(k) for _, k in centres])
-        scales: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-        for file in files:
-            middle = (centres[file, sizes[0]] + centres[file, sizes[-1]]) / 2, 0
-            axis.annotate(names.FILES[file], middle, (0, -20), ha="center", va="top", **scales)
+        if row == [*rows][-1]:
+            scales: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            for file in files:
+                middle = (centres[file, sizes[0]] + centres[file, sizes[-1]]) / 2, 0
+                named = names.FILES[file].replace(", ", ",\n")
+                axis.annotate(named, middle, (0, -18), ha="center", va="top", **scales)
         style.gridded(axis, "y", 0.5)
         claimed = ", ".join(f"{e:g}" for e in sorted(part["epsilon_claimed"].unique()))
-        axis.set_title(f"p = {p:g}, printed ε = {claimed}", fontsize=10)
-        axis.set_ylabel(names.METRICS[metric])
+        axis.set_title(f"p = {row[0]:g}, printed ε = {claimed}", fontsize=9.5)
+        axis.set_ylabel(fill(names.METRICS[row[1]], 15))
 
-    rows = dict.fromkeys(sorted(table["p"].unique()), "")
-    columns = dict.fromkeys(names.COMPARED, "")
-    size, around = (0, 1.5 + 2.9 * len(files), 2.7, 1.9), (0.8, 0.12, 0.95, 1.0)
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.2, 0.45), share=APART)
+    size, around, own = (0, style.COLUMN, 1.75, 2.5), (0.95, 0.1, 1.35, 1.3), (True, False)
+    figure, _ = style.panel_grid(rows, {"": ""}, panel, size, around, (0, 0.28), share=own)
+    # A data set that has two interpretations counts once, by the better one.
+    once = table.dropna(subset="published").sort_values("verdict")
+    once = once.drop_duplicates(["metric", "dataset", "k", "method", "p"])["verdict"]
     points = style.legend_keys(METHOD_STYLE, names.METHODS, marker="o", markersize=4.5)
     return style.finish(
         figure,
-        "Distances of released tables from the true ones, printed and regenerated",
-        "bars: from the smallest to the largest mean of a set of k attributes; the text does not "
-        "say which set it took",
-        [PRINTED, *points, HOLLOW],
-        5,
+        f"Tables 4 and 5: {(once == 'agrees').sum()} of {len(once)} published distances agree "
+        "with our means over sets",
+        "tables of k = 2, 3 and 4 attributes; means over sets of k attributes with 95 % intervals; "
+        "the text does not say which set it took",
+        [*points, DIAMOND, HOLLOW, RANGE],
+        2,
     )
+
+
+def _distance(axis: Axes, x: float, of: Mapping[str, Any]) -> None:
+    colour = METHOD_STYLE[of["method"]]["color"]
+    axis.plot([x, x], [of["subset_min"], of["subset_max"]], **(RANGE | {"color": colour}))
+    filled = colour if of["verdict"] == "agrees" else "white"
+    point = look(colour, "none", "o", markersize=4.5, markerfacecolor=filled)
+    axis.plot(x, of["regenerated"], **point)
+    axis.vlines(x, of["ci_low"], of["ci_high"], color=colour, linewidth=1, zorder=1)
+    if not np.isnan(of["published"]):
+        axis.plot(x, of["published"], **(DIAMOND | {"markerfacecolor": colour}), zorder=4)
 
 
 @style.in_style
