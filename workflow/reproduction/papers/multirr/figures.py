@@ -171,7 +171,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         _medians(axis, where(relative, sigma=sigma), "estimator", "p", 1.6)
         for mechanism, options in CLUSTERS.items():
             own = where(clusters, sigma=sigma, mechanism=mechanism)
-            own = own[np.isfinite(own[["ci_low", "ci_high"]]).all(axis=1)]
+            own = own.loc[np.isfinite(own["ci_low"]) & np.isfinite(own["ci_high"])]
             axis.vlines(own["p"], own["ci_low"], own["ci_high"], color=style.INK, linewidth=1)
             axis.plot(own["p"], own["median"], **options, zorder=5)
         _percent_scale(axis)

@@ -155,7 +155,7 @@ def invariant(table: pd.DataFrame) -> Figure:
     for label, (_, attribute) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
         label.set_weight("normal" if attribute else "bold")
     axes[0, 0].set_ylim(len(labels) - 0.5, -0.5)
-    covered = where(shares, measure="coverage", claim="multinomial")
+    covered: Any = where(shares, measure="coverage", claim="multinomial")
     covered = covered[covered["method"] != "two_step_fixed"]["mean"]
     return style.finish(
         figure,
@@ -192,7 +192,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
     axes[0, 0].set_ylim(0, 1)
     style.log_scale(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), style.as_number)
     least = table["epsilon"].min()
-    left = where(table, measure="cramers_v", epsilon=least)
+    left: Any = where(table, measure="cramers_v", epsilon=least)
     left = left.pivot_table("mean", ["first", "second"], "estimator")
     left = left["separate"] / left["true"]
     kept = between(left.min(), left.max(), style.as_percent)
@@ -251,7 +251,8 @@ def design(table: pd.DataFrame) -> Figure:
     kinds = groups_of(table.assign(proportion=proportion), "loss", "requirements")
     size, around = (1.45, 0.24 * len(attributes) + 0.7), (1.1, 0.1, 1.45, 0.5)
     shared = {"sharex": True, "sharey": True, "between": (0.08, 0.55)}
-    figure, axes = _wrapped(len(kinds), 4, size, (1.2, 1.55), around, **shared)
+    rest = style.COLUMN - size[0] * min(len(kinds), 4), 1.55
+    figure, axes = _wrapped(len(kinds), 4, size, rest, around, **shared)
     for axis, (kind, part) in zip(axes, kinds, strict=True):
         values = part.pivot(index="attribute", columns="epsilon", values="proportion")
         values = values.reindex(index=attributes, columns=epsilons)

@@ -300,12 +300,12 @@ def tables(*parts: pd.DataFrame) -> Figure:
     figure, _ = style.panel_grid(rows, {"": ""}, panel, size, around, (0, 0.28), share=own)
     # A data set that has two interpretations counts once, by the better one.
     once = table.dropna(subset="published").sort_values("verdict")
-    once = once.drop_duplicates(["metric", "dataset", "k", "method", "p"])["verdict"]
+    once = once.drop_duplicates(["metric", "dataset", "k", "method", "p"])
     points = style.legend_keys(METHOD_STYLE, names.METHODS, marker="o", markersize=4.5)
     return style.finish(
         figure,
-        f"Tables 4 and 5: {(once == 'agrees').sum()} of {len(once)} published distances agree "
-        "with our means over sets",
+        f"Tables 4 and 5: {(once['verdict'] == 'agrees').sum()} of {len(once)} published distances "
+        "agree with our means over sets",
         "tables of k = 2, 3 and 4 attributes; means over sets of k attributes with 95 % intervals; "
         "the text does not say which set it took",
         [*points, DIAMOND, HOLLOW, RANGE],
@@ -313,7 +313,7 @@ def tables(*parts: pd.DataFrame) -> Figure:
     )
 
 
-def _distance(axis: Axes, x: float, of: Mapping[str, Any]) -> None:
+def _distance(axis: Axes, x: float, of: Mapping[Any, Any]) -> None:
     colour = METHOD_STYLE[of["method"]]["color"]
     axis.plot([x, x], [of["subset_min"], of["subset_max"]], **(RANGE | {"color": colour}))
     filled = colour if of["verdict"] == "agrees" else "white"
