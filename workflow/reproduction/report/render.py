@@ -3,6 +3,7 @@
 The catalogs of the papers list the sections.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +17,13 @@ from reproduction.report.contents import Contents
 from reproduction.report.markup import (
     living_links,
     markdown,
+    origins_last,
     picture,
     typeset,
     without_verdicts,
 )
 from reproduction.report.own_sections import OWN
-from reproduction.study import SIGN, Page, Section
+from reproduction.study import SIGN, Page, PrivacyVerdict, Section
 
 with from_extras():
     import jinja2
@@ -73,6 +75,11 @@ def _possible(contents: Contents) -> list[Page]:
     return [page for page in pages if page.sections]
 
 
+def _in_full(contents: Contents) -> list[PrivacyVerdict]:
+    """Return the privacy verdicts on all papers, which sections show in full."""
+    return [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy]
+
+
 def _body(
     templates: jinja2.Environment, section: Section, contents: Contents, places: Mapping[str, str]
 ) -> Markup:
@@ -81,7 +88,7 @@ def _body(
     values = own(contents) if own else section.content(contents.tables)
     page = templates.get_template(f"{section.template}.html.j2").render(values)
     page = without_verdicts(page) if contents.surrogate else page
-    return Markup(living_links(page, places))
+    return Markup(living_links(origins_last(page), places))
 
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
@@ -98,6 +105,7 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
     )
     filters = (short, at_most, percent, thousands, plain, between, joined, typeset)
     made.filters.update({each.__name__: each for each in filters})
+    made.filters["log10"] = math.log10
     made.filters["markdown"] = lambda text, folder: Markup(markdown(text, folder))
     made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN, results="")
     return made
@@ -117,6 +125,7 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
         drawn_by=DRAWN_BY,
         folders=dict.fromkeys(AUDITS, "audit"),
         surrogate=contents.surrogate,
+        full=[] if contents.surrogate else _in_full(contents),
         results=results,
         drawings={
             name: Markup(picture(svg, FIGURES[name].shows, places.get(name, "")))

@@ -34,7 +34,9 @@ def test_an_invariant_matrix_is_told_with_what_its_file_spends(small_data: Micro
         made = whole[whole["mechanism"] == f"invariant_{mechanism}"]
         beyond = int((made["whole_file_epsilon"] > made["epsilon"]).sum())
         assert f"in {beyond} of {len(made)} cases with {words}" in matrix.found
-    assert "optimization" not in matrix.instead
+    assert "optimization" not in matrix.useful
+    assert matrix.worst
+    assert matrix.worst.exact == whole["whole_file_epsilon"][1:].max()
 
 
 def test_nothing_is_said_without_tables() -> None:
