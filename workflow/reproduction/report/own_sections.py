@@ -132,18 +132,6 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
 
 REPLICA, MAX_TESTS = "paper_", 12
 """Beginning of the names of releases by papers; largest number of tests that the page lists."""
-DISTANCES = {
-    "protected": "protected records as they are",
-    "consistent": "consistent estimates",
-    "shrunk": "shrunk pair estimates",
-    "weights": "weighted records",
-    "synthetic": "synthetic records",
-    "l2_estimate": "unbiased estimates (Euclidean)",
-    "l2_consistent": "consistent tables (Euclidean)",
-    "l2_nearest": "two-step estimates, first step (Euclidean)",
-    "js_consistent": "consistent tables (Jensen-Shannon)",
-    "js_nearest": "two-step estimates, first step (Jensen-Shannon)",
-}  # columns of checks with distances from the original tables, and their names on the page
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
@@ -196,24 +184,20 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
     if table is None or "p_value" not in table:
         return None
     tested = table[table["p_value"].notna()]
-    decisions = {
-        "each test on its own": "rejected",
-        "Benjamini and Hochberg": "rejected_benjamini_hochberg",
-        "Holm": "rejected_holm",
-    }
     smallest = tested.sort_values(["p_value", "statistic"], ascending=[True, False])
     return {
         "number": len(tested),
-        "rejected": {by: int(_numbers(tested[name]).sum()) for by, name in decisions.items()},
+        "rejected": {
+            name: int(_numbers(tested[name]).sum()) for name in tested.filter(like="rejected")
+        },
         "smallest": rows_of(smallest.head(MAX_TESTS)),
     }
 
 
 def _checked(check: pd.DataFrame) -> Row:
-    means = check.reindex(columns=list(DISTANCES)).mean().dropna()
-    distances = {DISTANCES[str(name)]: mean for name, mean in means.items()}
+    means = check.select_dtypes("number").mean().dropna().to_dict()
     measures = check[check["value"].notna()] if "value" in check else check.iloc[:0]
-    return {"coverage": _coverage(check), "distances": distances, "measures": rows_of(measures)}
+    return {"coverage": _coverage(check), "means": means, "measures": rows_of(measures)}
 
 
 def _coverage(check: pd.DataFrame) -> Row | None:

@@ -23,7 +23,7 @@ from reproduction.report.markup import (
     without_verdicts,
 )
 from reproduction.report.own_sections import OWN
-from reproduction.study import SIGN, Page, PrivacyVerdict, Section
+from reproduction.study import SIGN, Page, Section
 
 with from_extras():
     import jinja2
@@ -75,11 +75,6 @@ def _possible(contents: Contents) -> list[Page]:
     return [page for page in pages if page.sections]
 
 
-def _in_full(contents: Contents) -> list[PrivacyVerdict]:
-    """Return the privacy verdicts on all papers, which sections show in full."""
-    return [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy]
-
-
 def _body(
     templates: jinja2.Environment, section: Section, contents: Contents, places: Mapping[str, str]
 ) -> Markup:
@@ -125,7 +120,9 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
         drawn_by=DRAWN_BY,
         folders=dict.fromkeys(AUDITS, "audit"),
         surrogate=contents.surrogate,
-        full=[] if contents.surrogate else _in_full(contents),
+        full=[]
+        if contents.surrogate
+        else [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy],
         results=results,
         drawings={
             name: Markup(picture(svg, FIGURES[name].shows, places.get(name, "")))

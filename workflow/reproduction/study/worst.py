@@ -78,10 +78,10 @@ def extremes(
     ordered, finite = every[every["beyond"] > 0], every[np.isfinite(every["times"])]
     place = partial(_place, among=ordered, epsilons=(claimed, exact), of=of, settings=settings)
     said = []
-    for row in rows_of(ordered.head(1)):
-        endless = np.isinf(row["beyond"])
-        odds = "no finite ε" if endless else f"odds × {at_most(np.exp(row['beyond']))}"
-        said.append(f"{short(row[claimed])} → {short(row[exact])} at worst ({place(row)}: {odds})")
+    if len(ordered):
+        worst = worst_of(ordered, claimed, exact, of, settings)
+        odds = f"odds × {at_most(np.exp(worst.beyond))}" if worst.beyond < np.inf else "no finite ε"
+        said.append(f"{short(worst.claimed)} → {short(worst.exact)} at worst ({worst.at}: {odds})")
     for row in rows_of(finite[finite["beyond"] > 0].nlargest(1, "times")):
         most, both = at_most(row["times"]), f"{short(row[claimed])} → {short(row[exact])}"
         always = len(every) > 1 and at_least(every["times"].min()) == at_most(every["times"].max())

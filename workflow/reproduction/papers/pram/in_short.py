@@ -53,7 +53,9 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         "file. Published, it gives the true shares away: no finite ε. Kept secret, the file's ε "
         f"exceeds it {joined(said)}.",
         "pram_variance",
-        worst_of(kept_secret, "epsilon", "whole_file_epsilon", "attribute", {"epsilon": "ε = {:g}"}),
+        worst_of(
+            kept_secret, "epsilon", "whole_file_epsilon", "attribute", {"epsilon": "ε = {:g}"}
+        ),
         "A matrix made without the file.",
         f"Such a matrix has {at_least(cost.min())} to {at_most(cost.max())} times the variance of "
         f"sampling{designed}.",
