@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, rows_of
+from deniable.display import Row, Tables, rows_of, short
 from deniable.randomized_response import ASSESSMENTS
 
 from reproduction.papers.audit import PROTOCOLS, RELEASE
@@ -57,7 +57,8 @@ def in_words(text: Any, called: Mapping[str, str]) -> str:
     >>> in_words("rr_clusters_new: 0.2, rr_clusters", {"rr_clusters": "RR-Clusters"})
     'rr_clusters_new: 0.2, RR-Clusters'
     """
-    return re.sub(r"\b[a-z_]+\b|>=", lambda word: called.get(word[0], word[0]), str(text))
+    said = re.sub(r"\d[\d.]*e[+-]\d+", lambda number: short(float(number[0])), str(text))
+    return re.sub(r"\b[a-z_]+\b|>=", lambda word: called.get(word[0], word[0]), said)
 
 
 def counted(verdicts: Iterable[str]) -> list[tuple[str, str]]:

@@ -50,12 +50,15 @@ def markdown(text: str, folder: str) -> str:
 def living_links(page: str, places: Mapping[str, str]) -> str:
     """Return the HTML of a `page` with links to sections at their `places`; others become text.
 
-    >>> living_links('<a href="#a">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
-    '<a href="other.html#a">this</a> and that'
+    A name after "/" is a part of the section.
+
+    >>> living_links('<a href="#a/1">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
+    '<a href="other.html#a/1">this</a> and that'
     """
 
     def kept(link: re.Match[str]) -> str:
-        return f'<a href="{places[link[1]]}">{link[2]}</a>' if link[1] in places else link[2]
+        of, slash, part = link[1].partition("/")
+        return f'<a href="{places[of]}{slash}{part}">{link[2]}</a>' if of in places else link[2]
 
     return re.sub(r'<a href="#([^"]+)">(.*?)</a>', kept, page, flags=re.DOTALL)
 
@@ -81,6 +84,23 @@ def without_verdicts(page: str) -> str:
 
     page = re.sub(rf'(class="tag [^"]*">)\s?[{_SIGNS}?]\s', r"\1", page)
     return re.sub(r'class="([^"]*)"', plain, _SIGNED.sub("", page))
+
+
+_ORIGIN = re.compile(
+    r'<ul class="note sources">\s*(.*?)\s*</ul>|<span class="note">(Drawn by.*?)</span>', re.DOTALL
+)
+
+
+def origins_last(page: str) -> str:
+    """Return the HTML of a `page` with all origins of numbers and figures in one list, folded.
+
+    >>> origins_last('<ul class="note sources"><li>a.csv</li></ul><p>b</p>').partition("<ul")[0]
+    '<p>b</p><details class="origins"><summary>Origins</summary>'
+    """
+    found = dict.fromkeys(each[1] or f"<li>{each[2]}</li>" for each in _ORIGIN.finditer(page))
+    listed = '<summary>Origins</summary><ul class="note sources">' + "".join(found) + "</ul>"
+    folded = f'<details class="origins">{listed}</details>' if found else ""
+    return _ORIGIN.sub("", page) + folded
 
 
 def picture(svg: str, label: str, address: str = "") -> str:

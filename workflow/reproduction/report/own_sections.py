@@ -30,13 +30,19 @@ def in_short(contents: Contents) -> Row:
     if contents.surrogate:
         found = [(page, of.without_verdicts()) for page, of in found]
     privacy = [(page, each) for page, of in found for each in of.privacy]
-    claims, taken_back = _claims_at_once(contents.tables)
+    said, taken_back = _claims_at_once(contents.tables)
+    counts = {
+        key: counted(row["verdict"] for row in claims.values()) for key, claims in said.items()
+    }
+    privacy.sort(key=lambda row: (ORDER.index(row[1].verdict), -row[1].beyond))
     audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim", "mechanism"]))
     stated = audited[audited["source"].str.startswith(RELEASE) & (audited["claim"] == STATED)]
     return {
-        "privacy": sorted(privacy, key=lambda row: (ORDER.index(row[1].verdict), -row[1].beyond)),
+        "privacy": privacy,
+        "cards": {page.id: page for page, _ in privacy},
+        "said": said,
         "papers": [
-            (page, of, None if contents.surrogate else claims.get(page.id))
+            (page, of, None if contents.surrogate else counts.get(page.id))
             for page, of in found
             if of.privacy or of.numbers
         ],
@@ -54,23 +60,30 @@ def in_short(contents: Contents) -> Row:
     }
 
 
-def _claims_at_once(tables: Tables) -> tuple[dict[str, list[tuple[str, str]]], Counter[str]]:
-    """Count the verdicts on sentences by paper, corrected by Holm's procedure over all papers.
+def _claims_at_once(tables: Tables) -> tuple[dict[str, dict[str, Row]], Counter[str]]:
+    """Decide the sentences of each paper, corrected by Holm's procedure over all papers.
 
-    Exact results need no correction. Returns the verdicts with their numbers in words, and the
-    number of verdicts on each paper's own page that the correction takes back.
+    Exact results need no correction. Returns the claims by paper and name, and the number of
+    verdicts on each paper's own page that the correction takes back.
     """
-    p_values, verdicts = {}, {}
-    for paper in PAPERS:
-        for row in rows_of(tables.get(f"{paper.key}_claims", pd.DataFrame())):
-            p_values[paper.key, row["claim"]] = row["p_value"]
-            verdicts[paper.key, row["claim"]] = row["verdict"]
-    counts = {key: [*tables[name]["verdict"]] for key, name in ENUMERATED.items() if name in tables}
+    rows = {
+        (section.options["paper"], row["claim"]): row
+        for page in PAGES
+        for section in page.sections
+        if section.id == f"{page.id}_claims" and section.possible(tables)
+        for row in section.content(tables)["claims"]
+    }
+    said: dict[str, dict[str, Row]] = {
+        key: {row["result"]: row for row in rows_of(tables[name])}
+        for key, name in ENUMERATED.items()
+        if name in tables
+    }
+    p_values, verdicts = ({key: rows[key][of] for key in rows} for of in ("p_value", "verdict"))
     taken_back: Counter[str] = Counter()
     for (paper, claim), verdict in corrected(p_values, verdicts).items():
-        counts.setdefault(paper, []).append(verdict)
+        said.setdefault(paper, {})[claim] = rows[paper, claim] | {"verdict": verdict}
         taken_back[paper] += verdict != verdicts[paper, claim]
-    return {paper: counted(of) for paper, of in counts.items()}, +taken_back
+    return said, +taken_back
 
 
 def risen(suspicion: float, epsilon: float) -> float:
@@ -119,18 +132,6 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
 
 REPLICA, MAX_TESTS = "paper_", 12
 """Beginning of the names of releases by papers; largest number of tests that the page lists."""
-DISTANCES = {
-    "protected": "protected records as they are",
-    "consistent": "consistent estimates",
-    "shrunk": "shrunk pair estimates",
-    "weights": "weighted records",
-    "synthetic": "synthetic records",
-    "l2_estimate": "unbiased estimates (Euclidean)",
-    "l2_consistent": "consistent tables (Euclidean)",
-    "l2_nearest": "two-step estimates, first step (Euclidean)",
-    "js_consistent": "consistent tables (Jensen-Shannon)",
-    "js_nearest": "two-step estimates, first step (Jensen-Shannon)",
-}  # columns of checks with distances from the original tables, and their names on the page
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
@@ -183,24 +184,20 @@ def _tests(table: pd.DataFrame | None) -> Row | None:
     if table is None or "p_value" not in table:
         return None
     tested = table[table["p_value"].notna()]
-    decisions = {
-        "each test on its own": "rejected",
-        "Benjamini and Hochberg": "rejected_benjamini_hochberg",
-        "Holm": "rejected_holm",
-    }
     smallest = tested.sort_values(["p_value", "statistic"], ascending=[True, False])
     return {
         "number": len(tested),
-        "rejected": {by: int(_numbers(tested[name]).sum()) for by, name in decisions.items()},
+        "rejected": {
+            name: int(_numbers(tested[name]).sum()) for name in tested.filter(like="rejected")
+        },
         "smallest": rows_of(smallest.head(MAX_TESTS)),
     }
 
 
 def _checked(check: pd.DataFrame) -> Row:
-    means = check.reindex(columns=list(DISTANCES)).mean().dropna()
-    distances = {DISTANCES[str(name)]: mean for name, mean in means.items()}
+    means = check.select_dtypes("number").mean().dropna().to_dict()
     measures = check[check["value"].notna()] if "value" in check else check.iloc[:0]
-    return {"coverage": _coverage(check), "distances": distances, "measures": rows_of(measures)}
+    return {"coverage": _coverage(check), "means": means, "measures": rows_of(measures)}
 
 
 def _coverage(check: pd.DataFrame) -> Row | None:

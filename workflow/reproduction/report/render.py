@@ -3,6 +3,7 @@
 The catalogs of the papers list the sections.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from reproduction.report.contents import Contents
 from reproduction.report.markup import (
     living_links,
     markdown,
+    origins_last,
     picture,
     typeset,
     without_verdicts,
@@ -81,7 +83,7 @@ def _body(
     values = own(contents) if own else section.content(contents.tables)
     page = templates.get_template(f"{section.template}.html.j2").render(values)
     page = without_verdicts(page) if contents.surrogate else page
-    return Markup(living_links(page, places))
+    return Markup(living_links(origins_last(page), places))
 
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
@@ -98,6 +100,7 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
     )
     filters = (short, at_most, percent, thousands, plain, between, joined, typeset)
     made.filters.update({each.__name__: each for each in filters})
+    made.filters["log10"] = math.log10
     made.filters["markdown"] = lambda text, folder: Markup(markdown(text, folder))
     made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN, results="")
     return made
@@ -117,6 +120,9 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
         drawn_by=DRAWN_BY,
         folders=dict.fromkeys(AUDITS, "audit"),
         surrogate=contents.surrogate,
+        full=[]
+        if contents.surrogate
+        else [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy],
         results=results,
         drawings={
             name: Markup(picture(svg, FIGURES[name].shows, places.get(name, "")))

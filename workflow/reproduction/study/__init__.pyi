@@ -114,6 +114,8 @@ from .settings import (
     Values as Values,
 )
 from .worst import (
+    Worst as Worst,
     extremes as extremes,
     worst_first as worst_first,
+    worst_of as worst_of,
 )

@@ -9,6 +9,8 @@ from reproduction.study.catalog import AnalysisTable, Columns, Section, resolve
 if TYPE_CHECKING:  # not at run time: every job's process reads the catalogs
     import pandas as pd
 
+    from reproduction.study.worst import Worst
+
 SAID = ("section", "printed", "kind", "test", "figure", "comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable", "p_value")
 COUNTS = ("readings", "holds", "fails")
@@ -24,8 +26,14 @@ class PrivacyVerdict:
     says: str  # the headline
     found: str  # the size of the difference, in a sentence or two
     section: str  # the id of the section that has more
-    instead: str = ""  # the recommended method; "" if none is needed, or known
-    beyond: float = 0.0  # the largest exact epsilon less the claimed one
+    worst: "Worst | None" = None  # the case in which it is exceeded most
+    instead: str = ""  # the recommendation for privacy; "" if none is needed, or known
+    useful: str = ""  # the same for utility
+
+    @property
+    def beyond(self) -> float:
+        """The largest exact epsilon less the claimed one."""
+        return self.worst.beyond if self.worst else 0.0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ An exact ε beyond a claimed one multiplies the bound on an intruder's odds by e
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,42 @@ def worst_first(table: pd.DataFrame, claimed: str, exact: str) -> pd.DataFrame:
     return own.sort_values(["beyond", exact], ascending=False, kind="stable")
 
 
+@dataclass(frozen=True)
+class Worst:
+    """The case in which a claim is exceeded most."""
+
+    claimed: float  # ε
+    exact: float  # ε, or a lower bound
+    at: str  # the case, in words
+
+    @property
+    def beyond(self) -> float:
+        """The exact ε less the claimed one, 0 if the claim is kept."""
+        return self.exact - self.claimed if self.exact > self.claimed else 0.0
+
+
+def worst_of(
+    table: pd.DataFrame, claimed: str, exact: str, of: str, settings: Mapping[str, str]
+) -> Worst:
+    """Return the worst case of a `table` that has rows; other arguments are as for `extremes`.
+
+    The columns `claimed` and `exact` have ε, `of` the names of cases, `settings` the formats.
+    """
+    ordered = worst_first(table, claimed, exact)
+    row = rows_of(ordered.head(1))[0]
+    place = _place(row, ordered, (claimed, exact), of, settings)
+    return Worst(float(row[claimed]), float(row[exact]), place)
+
+
+def _place(
+    row: Row, among: pd.DataFrame, epsilons: tuple[str, str], of: str, settings: Mapping[str, str]
+) -> str:
+    """Return the settings of a `row`, with the names of all rows that have the same."""
+    at = {name: form.format(row[name]) for name, form in settings.items() if row[name] == row[name]}
+    equal = among[[*epsilons, *at]] == pd.Series(row)[[*epsilons, *at]]
+    return ", ".join([" or ".join(among.loc[equal.all(axis=1), of].unique()), *at.values()])
+
+
 def extremes(
     table: pd.DataFrame, claimed: str, exact: str, of: str, settings: Mapping[str, str]
 ) -> str:
@@ -38,21 +76,12 @@ def extremes(
     """
     every = worst_first(table, claimed, exact)
     ordered, finite = every[every["beyond"] > 0], every[np.isfinite(every["times"])]
-
-    def place(row: Row) -> str:
-        at = {
-            name: form.format(row[name])
-            for name, form in settings.items()
-            if row[name] == row[name]
-        }
-        equal = ordered[[claimed, exact, *at]] == pd.Series(row)[[claimed, exact, *at]]
-        return ", ".join([" or ".join(ordered.loc[equal.all(axis=1), of].unique()), *at.values()])
-
+    place = partial(_place, among=ordered, epsilons=(claimed, exact), of=of, settings=settings)
     said = []
-    for row in rows_of(ordered.head(1)):
-        endless = np.isinf(row["beyond"])
-        odds = "no finite ε" if endless else f"odds × {at_most(np.exp(row['beyond']))}"
-        said.append(f"{short(row[claimed])} → {short(row[exact])} at worst ({place(row)}: {odds})")
+    if len(ordered):
+        worst = worst_of(ordered, claimed, exact, of, settings)
+        odds = f"odds × {at_most(np.exp(worst.beyond))}" if worst.beyond < np.inf else "no finite ε"
+        said.append(f"{short(worst.claimed)} → {short(worst.exact)} at worst ({worst.at}: {odds})")
     for row in rows_of(finite[finite["beyond"] > 0].nlargest(1, "times")):
         most, both = at_most(row["times"]), f"{short(row[claimed])} → {short(row[exact])}"
         always = len(every) > 1 and at_least(every["times"].min()) == at_most(every["times"].max())

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from reproduction.papers.multirr.in_short import in_short
-from reproduction.study import PrivacyVerdict
+from reproduction.study import PrivacyVerdict, Worst
 
 SHARE, ONCE = "one attribute in its cluster", ", as if released once"
 
@@ -112,3 +112,12 @@ def test_surrogate_data_have_no_agreement() -> None:
         ("Table 1, joint", None, 36),
         ("Example 1, steps", 1, 2),
     ]
+
+
+def test_the_first_page_has_the_worst_case_of_all_matrices() -> None:
+    worse = ("rr_clusters joint", "keep", 0.3, 300, SHARE, "c in c x d", 2.0, 22.0)
+    risk, once, _ = told(audited(worse))
+    assert (risk.worst, once.worst) == (
+        Worst(2.0, 22.0, "c, matrix keep, p = 0.3, T_v = 300"),
+        Worst(20.0, 140.0, "all attributes, matrix printed, joint pairs, p = 0.7"),
+    )

@@ -34,7 +34,10 @@ def test_an_invariant_matrix_is_told_with_what_its_file_spends(small_data: Micro
         made = whole[whole["mechanism"] == f"invariant_{mechanism}"]
         beyond = int((made["whole_file_epsilon"] > made["epsilon"]).sum())
         assert f"in {beyond} of {len(made)} cases with {words}" in matrix.found
-    assert "optimization" not in matrix.instead
+    assert "optimization" not in matrix.useful
+    assert matrix.worst
+    kept_secret = whole[whole["mechanism"] != "resampling"]
+    assert matrix.worst.exact == kept_secret["whole_file_epsilon"].max()
 
 
 def test_nothing_is_said_without_tables() -> None:

@@ -113,6 +113,7 @@ FIGURES = (
 )
 _section = partial(section_of, "idp")
 SECTIONS = (
+    claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
     _section(
         "overview",
         "Individual differential privacy: promised, delivered, protected",
@@ -133,7 +134,6 @@ SECTIONS = (
         "Beyond [idp]: numbers on a public grid, without a curator",
         "Numbers without a curator",
     ),
-    claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
 )
 
 PAPER = Paper("idp", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

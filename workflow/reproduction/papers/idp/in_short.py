@@ -8,7 +8,7 @@ from deniable.display import Tables, at_least, joined, rows_of, short
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, DATASETS, MASKED, Shown
-from reproduction.study import PrivacyVerdict, Verdicts, groups_of, where
+from reproduction.study import PrivacyVerdict, Verdicts, Worst, groups_of, where
 
 
 def in_short(tables: Tables) -> Verdicts:
@@ -32,8 +32,11 @@ def in_short(tables: Tables) -> Verdicts:
         "whom, and one person's number can change "
         f"that for certain.{_centroids(tables['idp_audit'])}",
         "idp_overview",
-        _instead(tables, datasets, at) if endless else "",
-        math.inf if endless else 0.0,
+        Worst(at.epsilon, math.inf, f"{endless} of {len(records)} cases, k = {at.k:g}")
+        if endless
+        else None,
+        "Judge the file as microaggregation, by linkage." if endless else "",
+        _useful(tables, datasets, at) if endless else "",
     )
     return Verdicts(privacy=[verdict])
 
@@ -60,7 +63,7 @@ def _centroids(audit: pd.DataFrame) -> str:
     return exceeded if said else ""
 
 
-def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
+def _useful(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
     """Return sentences on the results of true DP at the epsilon shown, beside iDP-CBLS."""
     learned, least = [], []
     for name, title in datasets.items():
@@ -76,12 +79,12 @@ def _instead(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
         if len(bound) and len(masked):
             own_error = short(float(masked["mean_sse"].iloc[-1]))
             least.append(f"{short(float(bound['mean_sse'].min()))} ({own_error})")
-    said = "Judge the file as microaggregation, by linkage."
+    said = []
     if learned:
-        said += f" An ε that holds: classifiers with true DP, mean F {joined(learned)}."
+        said += [f"An ε that holds: classifiers with true DP, mean F {joined(learned)}."]
     if least:
-        said += (
-            " If attributes are released independently and blind to the order of the records, "
+        said += [
+            "If attributes are released independently and blind to the order of the records, "
             f"true DP has a mean SSE of at least {joined(least)}."
-        )
-    return said
+        ]
+    return " ".join(said)

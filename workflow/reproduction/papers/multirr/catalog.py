@@ -258,6 +258,7 @@ def _section(name: str, title: str, link: str, *tables: str, of: str = "sections
 
 
 SECTIONS = (
+    claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
     Section("multirr_fig1", "Figure 1: the price of many categories", template="multirr/figure_1"),
     Section("multirr_fig2", "Figure 2: what estimation gains", prepare=".sections:figure_2"),
     Section("multirr_fig3", "Figure 3: the four methods", prepare=".sections:figure_3"),
@@ -268,7 +269,6 @@ SECTIONS = (
     ),
     _section("readings", "Other readings and projections", "Readings", "agreement", of="verdicts"),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
-    claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
     _section(
         "bounds",
         "Error bounds, and the effect of randomization on errors",

@@ -17,6 +17,7 @@ from reproduction.study import (
     groups_of,
     where,
     worst_first,
+    worst_of,
 )
 
 MECHANISMS = {
@@ -47,6 +48,7 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         counts.append(f"{more} of {len(part)} cases under {name}")
         equal += [] if more else [name]
         worst += [f" Under {name}, {_by_matrix(part, AT)}."] if more else []
+    at = {"matrix": "matrix {}"} | AT
     return PrivacyVerdict(
         "fails" if worst else "holds",
         f"“Equal risk” is {'false' if worst else 'true'} of an attribute",
@@ -56,11 +58,11 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         f"{_values('p', cases['p'])}, {_values('T_v', cases['t_v'])}, matrix "
         f"{joined(cases['matrix'].unique())}).{''.join(worst)}",
         "risk",
+        worst_of(cases, *EPSILONS, "attribute", at),
         f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
         "the ε of a cluster for each attribute in it."
         if worst and equal
         else "",
-        float(worst_first(cases, *EPSILONS)["beyond"].max()),
     )
 
 
@@ -84,6 +86,8 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
     files = files.assign(attribute=files["of"].str.partition(", ")[0], pairs=pairs)
     kept, releases = int(table["holds"].sum()), int(table["releases"].max())
     at = {"pairs": "{} pairs", "p": AT["p"]}
+    with_matrix = {"matrix": "matrix {}"} | at
+    sums = table.assign(attribute="a binary attribute", pairs="secure sums of")
     units = groups_of(files, "unit")
     said = [f" For each {of['unit']} of a file, {_by_matrix(part, at)}." for of, part in units]
     instead = "Add up the ε of all releases."
@@ -104,8 +108,11 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
         f"at most {at_most(binary['times'].max())} times as much (matrix "
         f"{joined(table['matrix'].unique())}, {_values('p', table['p'])}).",
         "waiver",
+        max(
+            (worst_of(part, *EPSILONS, "attribute", with_matrix) for part in (files, sums)),
+            key=lambda worst: worst.beyond,
+        ),
         instead,
-        float(max(binary["beyond"].max(), worst_first(files, *EPSILONS)["beyond"].max())),
     )
 
 

@@ -110,8 +110,8 @@ FIGURES = (
 )
 _part = partial(section_of, "pram")
 SECTIONS = (
-    Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
     _part("results", "Every numbered result of the census report", "Numbered results"),
+    Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
     _part("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
     _part("weights", "Survey weights", "Survey weights"),
     _part("item_sets", "Item sets without their cells", "Item sets"),

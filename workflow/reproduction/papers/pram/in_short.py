@@ -5,7 +5,7 @@ import pandas as pd
 from deniable.display import Tables, at_least, at_most, joined
 
 from reproduction.papers.pram.sections import RIVALS
-from reproduction.study import PrivacyVerdict, Verdicts, groups_of
+from reproduction.study import PrivacyVerdict, Verdicts, groups_of, worst_of
 
 INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
 NEVER_WORSE = 1e-6  # relative
@@ -33,8 +33,8 @@ def in_short(tables: Tables) -> Verdicts:
 def _invariant(tables: Tables) -> PrivacyVerdict:
     table, whole = tables["pram_variance"], tables["pram_whole_file"]
     cost = table.loc[table["mechanism"] == "randomized_response", "inflation"]
-    said = []
-    for of, part in groups_of(whole[whole["mechanism"].isin(INVARIANT)], "mechanism"):
+    said, kept_secret = [], whole[whole["mechanism"].isin(INVARIANT)]
+    for of, part in groups_of(kept_secret, "mechanism"):
         spent = part["whole_file_epsilon"]
         beyond, method = int((spent > part["epsilon"]).sum()), INVARIANT[of["mechanism"]]
         span = f"({at_least(spent.min())} to {at_most(spent.max())})"
@@ -53,7 +53,10 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         "file. Published, it gives the true shares away: no finite ε. Kept secret, the file's ε "
         f"exceeds it {joined(said)}.",
         "pram_variance",
-        f"A matrix made without the file, at {at_least(cost.min())} to {at_most(cost.max())} times "
-        f"the variance of sampling{designed}.",
-        float("inf"),
+        worst_of(
+            kept_secret, "epsilon", "whole_file_epsilon", "attribute", {"epsilon": "ε = {:g}"}
+        ),
+        "A matrix made without the file.",
+        f"Such a matrix has {at_least(cost.min())} to {at_most(cost.max())} times the variance of "
+        f"sampling{designed}.",
     )

@@ -137,13 +137,13 @@ FIGURES = tuple(
 )
 _section = partial(section_of, "rrba")
 SECTIONS = (
+    claims_section("rrba"),
     _section("overview", "Privacy of RRBA: promised and delivered", "", "epsilon"),
     _section("convergence", "Figures 5 and 6: when estimates have converged", "", "fig5", "fig6"),
     _section("tables", "Tables 4 and 5: released tables and the true ones", "", "table4", "table5"),
     _section("equal", "The same at equal exact epsilon", "At equal epsilon"),
     _section("tests", "Table 3: tests of independence, size, power", "", "table3", "power"),
     _section("consistency", "Consistency: views, two steps, cases", "", "consistency", "examples"),
-    claims_section("rrba"),
 )
 
 PAPER = Paper("rrba", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

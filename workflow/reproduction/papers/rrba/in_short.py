@@ -17,6 +17,7 @@ from reproduction.study import (
     extremes,
     where,
     worst_first,
+    worst_of,
 )
 
 EPSILONS = ("claimed", "exact")
@@ -38,6 +39,7 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> PrivacyVerdict:
         of=table["table"].map(TABLES) + table["dataset"].map(FILES).radd(", ").fillna("")
     )
     single = worst_first(where(known, unit="answer"), *EPSILONS)
+    answers = AT | {"answers": "{} answers"}
     views, holds = where(known, unit="view"), int(single["holds"].sum())
     uniform = single.loc[single["table"] == "uniform", "times"]
     ends, true = f"p = {table['p'].min():g} to {table['p'].max():g}", holds == len(single)
@@ -49,23 +51,26 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> PrivacyVerdict:
         + (f": {extremes(single, *EPSILONS, 'of', AT)}" if not true else "")
         + f". Under uniform tables it spends {at_least(uniform.min())} to "
         f"{at_most(uniform.max())} times as much. All answers of a client: "
-        f"{extremes(views, *EPSILONS, 'of', AT | {'answers': '{} answers'}) or 'no more'}.",
+        f"{extremes(views, *EPSILONS, 'of', answers) or 'no more'}.",
         "rrba_overview",
-        "" if true else _instead(equal),
-        max(0.0, *(worst_first(part, *EPSILONS)["beyond"].max() for part in (single, views))),
+        max(
+            (worst_of(part, *EPSILONS, "of", answers) for part in (single, views)),
+            key=lambda worst: worst.beyond,
+        ),
+        "" if true else "State the exact ε of all answers of a client, under a floor for cells.",
+        "" if true else _useful(equal),
     )
 
 
-def _instead(equal: pd.DataFrame | None) -> str:
-    """Recommend a statement, and the uniform table if it is never farther from the truth."""
-    stated = "State the exact ε of all answers of a client"
+def _useful(equal: pd.DataFrame | None) -> str:
+    """Recommend the uniform table if it is never farther from the truth."""
     found = pd.Series() if equal is None else over_uniform(equal, "rrba")
     if not len(found) or (found < 1).any():
-        return f"{stated}, under a floor for cells."
+        return ""
     return (
         "Keep the table uniform, which is generalized randomized response: at equal exact ε RRBA's "
         f"tables are {at_least(found.min())} to {at_most(found.max())} times as far "
-        f"from the truth in all {len(found)} settings. {stated}."
+        f"from the truth in all {len(found)} settings."
     )
 
 
