@@ -126,3 +126,20 @@ def test_a_print_has_the_tables(browser: webdriver.Chrome, folder: Path, page: s
         assert browser.execute_script(UNSEEN) == 0
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_claims_are_filtered_by_verdict(browser: webdriver.Chrome, folder: Path) -> None:
+    opened(browser, folder / "multirr.html", WIDE)
+    shown = """
+    return [...document.querySelectorAll("[id^='multirr_claims/']")]
+      .filter((each) => each.offsetHeight).map((each) => each.dataset.verdict)
+    """
+    every = browser.execute_script(shown)
+    assert "fails" in every
+    assert {*every} != {"fails"}
+    browser.find_element("css selector", ".filter [value=fails]").click()
+    assert browser.execute_script(shown) == ["fails"] * every.count("fails")
+    said = browser.find_element("css selector", ".filter output").text
+    assert said == f"{every.count('fails')} shown"
+    browser.find_element("css selector", ".filter [value='']").click()
+    assert browser.execute_script(shown) == every

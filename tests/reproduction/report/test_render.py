@@ -609,10 +609,11 @@ def test_what_an_invariant_matrix_gives_away_is_said_with_numbers(
     assert "Invariant PRAM is not differentially private at the ε of its matrix." in part
     for epsilon in made["whole_file_epsilon"]:
         assert short(epsilon) in part
-    glance = html.unescape(words(section(page, "glance")))
     for mechanism in INVARIANT:
         own = len(made.query("mechanism == @mechanism"))
-        assert f"in {own} of {own} cases with {INVARIANT[mechanism]}" in glance
+        assert f"in {own} of {own} cases with {INVARIANT[mechanism]}" in html.unescape(part)
+    worst = made["whole_file_epsilon"].max()
+    assert f"→ {short(worst)}" in words(section(page, "glance"))
 
 
 def test_printed_cells_are_said_to_have_the_runs_that_they_have(contents: Contents) -> None:
