@@ -115,7 +115,7 @@ WRONG = [
     ("studies.multirr_fig3.projections", ["em"], "projections[0]: 'em'; allowed: clip, simplex"),
     ("studies.multirr_fig2.estimators", ["x"], "estimators[0]: 'x'; allowed: randomized"),
     ("studies.multirr_pairs.coverages", [0.0], "coverages[0]: 0.0; allowed: above 0"),
-    ("analyses.idp_noises.intervals", 1000, "intervals: 1000; allowed: at most the 100 replicates"),
+    ("analyses.idp_noises.intervals", 1000, "intervals: 1000; allowed: at most the 50 replicates"),
     ("analyses.multirr_secure_sum.parties", 2, "_secure_sum.parties: 2; allowed: at least 3"),
     ("studies.multirr_assessment.t_v", [], "t_v: []; allowed: a list with at least one entry"),
     ("studies.multirr_attributes.grids[0].attributes", [9], "attributes[0]: 9; allowed: at most 5"),

@@ -111,7 +111,7 @@ def studies() -> dict[str, pd.DataFrame]:
         "multirr_fig2": gains[gains["projection"] == "clip"],
         "multirr_gains": gains,
         "multirr_gain_ratios": gains.rename(columns={"median": "ratio"}).assign(
-            measure=gains["measure"] + "_ratio", against="sigma = 0.5"
+            measure=gains["measure"] + "_ratio", against="sigma = 0.5", rounding="up"
         ),
         "multirr_fig3": methods[methods["projection"] == "clip"],
         "multirr_projections": methods,

@@ -164,7 +164,7 @@ def run_by_run(tables: Tables) -> Tables:
     return tables | {
         name: pd.DataFrame(
             list(of(tables[name])),
-            columns=list(dict.fromkeys([*tables[name], "measure", "against"])),
+            columns=list(dict.fromkeys([*tables[name], "measure", "against", "rounding"])),
         )
         for name, of in (("gains", _gain_ratios), ("methods", _method_ratios))
     }
@@ -180,7 +180,7 @@ def _gain_ratios(medians: pd.DataFrame) -> Iterator[dict[str, Any]]:
         of._are_compared = partial(GainQueries._are_compared, of)
         for name, _, (first, second) in GainQueries.compared(of, {}):  # type: ignore[arg-type]
             one, other = (rows[tuple(outputs[i].values())] for i in (first, second))
-            yield one | name | _over(one, other)
+            yield one | name | {"rounding": "up"} | _over(one, other)
 
 
 def _groups(table: pd.DataFrame, *names: str) -> list[list[dict[str, Any]]]:
