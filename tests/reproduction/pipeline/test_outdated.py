@@ -81,7 +81,7 @@ def test_another_setting_is_named_with_both_values(values: dict[str, Any]) -> No
     values["releases"] = [RELEASE | {"plan": PLAN | {"p": 0.25}}]
     plan = plan_of(values)
     chunk, table, analysis, release, report, source, audit = (reasons_of(plan, e) for e in before)
-    assert chunk == table == ["study.replicates: made with 1000, now 77"]
+    assert chunk == table == ["study.replicates: made with 250, now 77"]
     assert analysis == ["settings.fault_trials: made with 200, now 3"]
     assert release == ["release.plan.p: made with 0.5, now 0.25"]
     assert {each.partition(":")[0] for each in report} == {
