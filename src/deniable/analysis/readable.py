@@ -41,12 +41,12 @@ def notes_on(answer: pd.DataFrame) -> list[str]:
             f"{outside} of {len(answer)} estimates lie outside [0, 1], by chance of the "
             "randomization: add unbiased estimates up, and show the consistent ones."
         )
-    if "estimate" in answer and (empty := int(answer["estimate"].isna().sum())):
-        notes.append(
-            f"{empty} of {len(answer)} estimates are empty: their matrices are singular, and have "
-            "no unbiased estimate."
-        )
     if "consistent_by" in answer:
+        if empty := int(answer["estimate"].isna().sum()):
+            notes.append(
+                f"{empty} of {len(answer)} estimates are empty: their matrices are singular, and "
+                "have no unbiased estimate."
+            )
         ways = " or ".join(dict.fromkeys(answer["consistent_by"]))
         notes.append(
             f"Consistent values are a distribution, found by {ways}: never negative, with sum 1, "

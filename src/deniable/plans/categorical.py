@@ -25,7 +25,6 @@ from deniable.schema import RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
-    from deniable.responses import WeightedMicrodata
 
 INVARIANT_RISK = (
     "the matrices were computed from the original frequencies and disclose them: the frequencies "
@@ -175,16 +174,16 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 tables.append(pd.DataFrame(columns))
         return {"variance": pd.concat(tables, ignore_index=True)}
 
-    def original_records(self, batches: Iterable[RecordBatch]) -> "WeightedMicrodata":
+    def original_records(self, batches: Iterable[RecordBatch]) -> Microdata:
+        held = list(batches)
+        true: Microdata = super().original_records(held)
+        if self.weight is None:
+            return true
         from deniable.responses import WeightedMicrodata  # noqa: PLC0415 - loads SciPy
 
-        held, weights = list(batches), None
-        true = super().original_records(held)
-        if self.weight is not None:
-            column, answering = self.schema[self.weight], answering_batches(held, self.part)
-            passed = [weights_of(each.passed[column.name], column.decimal) for each, _ in answering]
-            weights = np.concatenate(passed)
-        return WeightedMicrodata(true.domain, true.columns, weights=weights)
+        column, answering = self.schema[self.weight], answering_batches(held, self.part)
+        passed = [weights_of(each.passed[column.name], column.decimal) for each, _ in answering]
+        return WeightedMicrodata(true.domain, true.columns, weights=np.concatenate(passed))
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         return self.protocol.epsilon_by_changed_attribute()
