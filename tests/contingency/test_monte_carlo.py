@@ -251,6 +251,29 @@ def test_rounding_does_not_tell_equal_statistics_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("per_cell", "least", "most"),
+    # Records per cell, and bounds of the size in per cent. [rrba] has about 43 in its Table 3.
+    [(43, 5.5, 10.0), (10_000, 4.25, 5.75)],
+)
+@pytest.mark.parametrize("attributes", [2, 3, 4])
+def test_critical_values_of_a_quadratic_form_hold_in_large_tables_alone(
+    attributes: int, per_cell: int, least: float, most: float
+) -> None:
+    """[rrba], 7.3.1, for even tables: there each weight of the form is 1 + variance / expected."""
+    model = LogLinearModel.independence((2,) * attributes)
+    cells, tables, release = 2**attributes, 20_000, LaplaceRelease(8.0)
+    rng = np.random.default_rng(20_261_127)
+    true = rng.multinomial(per_cell * cells, np.full(cells, 1 / cells), tables)
+    degrees = cells - 1 - attributes
+    critical = stats.chi2.isf(0.05, degrees) * (1 + 2 * release.scale**2 / per_cell)
+    noisy = release.release(true, rng)
+    level = float(stats.chi2.sf(critical, degrees))
+    rejected = asymptotic_test(noisy, per_cell * cells, model, level=level)
+    # 20,000 tables tell a size of 5 % from 5.75 % and 5.5 from 6.2 (four standard errors).
+    assert least < 100 * rejected.mean() < most
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: LaplaceRelease(0.0), "must be positive"),
