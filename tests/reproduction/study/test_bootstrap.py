@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reproduction.study.engine import compared_medians, percentile_interval, resampled_medians
+from reproduction.study.engine import (
+    compared_medians,
+    equivalent_replicates,
+    percentile_interval,
+    resampled_medians,
+)
 
 
 @pytest.mark.parametrize("runs", [7, 300])  # medians far apart, and all near the middle
@@ -65,3 +70,29 @@ def test_intervals_hold_the_truth_at_their_rate(shared: float) -> None:
     # Percentile intervals of few runs hold somewhat less than 95 %; below 91 % once in 10,000
     # times if it is 95 %.
     assert held > stats.binom.ppf(1e-4, trials, 0.95)
+
+
+@pytest.mark.parametrize("unlike", [0.0, 1.5])  # how much queries differ in their errors
+@pytest.mark.parametrize("shared", [0.0, 1.0])  # how much of its error a run shares
+def test_equivalent_replicates_tell_the_precision_of_as_many_random_queries(
+    unlike: float, shared: float
+) -> None:
+    """The median of a publication asks one query a run; ours is of runs that ask all of them."""
+    generator, queries, runs, published = np.random.default_rng(7), 28, 250, 1000
+    scales = np.exp(unlike * np.linspace(-1, 1, queries))
+
+    def asked(number: int, of: int) -> np.ndarray:
+        errors = shared * generator.normal(size=(number, 1)) + generator.normal(size=(number, of))
+        chosen = scales if of == queries else generator.choice(scales, (number, of))
+        return np.abs(errors) * chosen
+
+    medians = [np.median(asked(published, 1)) for _ in range(4000)]
+    found = []
+    for _ in range(20):
+        values = asked(runs, queries)
+        resampled = resampled_medians(values[:, None], generator, 400)[:, 0]
+        ends = percentile_interval(resampled, 0.95)
+        width = (ends[1] - ends[0]) * (equivalent_replicates(values, *ends) / published) ** 0.5
+        found.append(width / 2 / 1.96)
+    # Each of 20 widths errs by about 8 %, their mean by 2 %.
+    assert np.mean(found) == pytest.approx(np.std(medians), rel=0.1)

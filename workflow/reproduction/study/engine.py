@@ -256,8 +256,9 @@ def equivalent_replicates(values: Floats, low: float, high: float) -> float:
     """Return the number of independent answers whose median is as precise as that of `values`.
 
     The `values` have shape (runs, answers), and their median the 95 % interval from `low` to
-    `high`. As many independent answers as runs have an interval between two quantiles of all
-    values. Precision grows with the number of answers, between one for each run and all of them.
+    `high`. As many independent answers as runs, each to a query drawn at random, have an interval
+    between two quantiles of all values. Runs that ask every query can be worth more than all their
+    answers, as no error comes from the choice of queries, and are worth one answer at least.
     """
     runs, answers = values.shape
     reach = Z_95 / 2 / math.sqrt(runs)
@@ -265,7 +266,7 @@ def equivalent_replicates(values: Floats, low: float, high: float) -> float:
     width = high - low
     if answers == 1 or not np.isfinite([*ends, width]).all() or width <= 0:
         return float(runs)
-    return float(np.clip(runs * ((ends[1] - ends[0]) / width) ** 2, runs, runs * answers))
+    return float(runs * max(((ends[1] - ends[0]) / width) ** 2, 1))
 
 
 # Answers of one replicate are dependent, as are methods that answer the same queries. Replicates
