@@ -22,7 +22,6 @@ VERDICTS = {
     "decided by the run": "is decided anew by each run, in the table of claims",
     "misprint": "is a slip of the text that changes no result",
     "not a claim": "is a definition, an algorithm or an illustration",
-    "open": "was not decided",
 }
 NAMES = {
     "table": "table of results",

@@ -289,10 +289,10 @@ def test_a_change_in_a_study_is_the_matter_of_its_own_jobs(copied: Path, module:
 
 def test_a_change_in_an_analysis_is_the_matter_of_its_own_job(copied: Path) -> None:
     before = digests_of_jobs(copied)
-    change(copied / "reproduction" / "papers" / "multirr" / "example_1.py")
+    change(copied / "reproduction" / "papers" / "multirr" / "secure_sum.py")
     after = digests_of_jobs(copied)
     changed = {name for name, found in after.items() if found != before[name]}
-    assert changed == {"analyse multirr_example1", "report"}
+    assert changed == {"analyse multirr_secure_sum", "report"}
 
 
 def test_of_a_catalog_only_the_entry_counts_unless_it_is_imported(copied: Path) -> None:
