@@ -64,7 +64,8 @@ COVERAGE = r"coverage $\sigma$: share of the cells that a query asks for"
 
 
 def _runs(table: pd.DataFrame) -> str:
-    return f"medians of {table['replicates'].max():,} runs with 95 % bands"
+    numbers = sorted({table["replicates"].min(), table["replicates"].max()})
+    return f"medians of {' to '.join(f'{each:,}' for each in numbers)} runs with 95 % bands"
 
 
 def _nothing(title: str) -> Figure:
