@@ -25,8 +25,7 @@ from deniable.responses import Counted, Responses, Table, TableStratum
 
 REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
 """The method of estimates if matrices are kept back."""
-ColumnValues = dict[str, Any]
-"""The columns of a table of estimates, by name."""
+ColumnValues = dict[str, Any]  # the columns of a table of estimates, by name
 
 
 class Estimator:

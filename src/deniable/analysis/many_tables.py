@@ -23,10 +23,8 @@ from deniable.records import Domain
 from deniable.responses import Responses, Table
 from deniable.schema import Column
 
-MAX_CELLS_OF_PAIR = 400
-"""Cells of a pair of columns that is analysed by default."""
-MAX_CELLS = 50_000
-"""Cells of all tables together; consistency then takes some ten seconds."""
+MAX_CELLS_OF_PAIR = 400  # cells of a pair of columns that is analysed by default
+MAX_CELLS = 50_000  # cells of all tables together; consistency then takes some ten seconds
 
 
 @dataclass(frozen=True, eq=False)

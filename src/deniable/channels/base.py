@@ -125,8 +125,7 @@ class Channel(LinearMaps):
         weights = distribution(self._fitting(prior, "the prior"), "the prior")
         joint = (self.matrix() * weights[:, None]).T
         total = joint.sum(axis=1, keepdims=True)
-        unknown = np.full_like(joint, np.nan)
-        return np.asarray(np.divide(joint, total, out=unknown, where=total > 0))
+        return np.asarray(np.divide(joint, total, out=np.full_like(joint, np.nan), where=total > 0))
 
     def estimate(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> Floats:
         """Return the unbiased estimate of the true proportions ([multirr], (2)).

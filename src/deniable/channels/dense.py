@@ -104,8 +104,7 @@ class DenseChannel(Channel):
         # that is drawn. At a condition number of 1e6 it takes the error from 1e-11 to 1e-14.
         rows = self.entries.astype(np.longdouble)
         rows /= rows.sum(axis=1, keepdims=True)
-        refined = inverse + inverse @ (np.eye(self.size) - rows @ inverse)
-        return np.asarray(refined, dtype=float)
+        return np.asarray(inverse + inverse @ (np.eye(self.size) - rows @ inverse), dtype=float)
 
     def _left_inverse(self) -> Floats:
         """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of values at the reference.

@@ -234,8 +234,7 @@ class KeepOrReplace(Channel):
         return np.asarray((reported - b * total) / self.diagonal_weight)
 
     def solve(self, weights: Floats) -> Floats:
-        centred = weights - (weights @ self._b)[..., None]
-        return np.asarray(centred / self.diagonal_weight)
+        return np.asarray((weights - (weights @ self._b)[..., None]) / self.diagonal_weight)
 
     def second_moments(self, reported: Floats) -> Floats:
         # In a product this runs along one axis, where `reported` does not sum to 1.
@@ -269,5 +268,4 @@ class KeepOrReplace(Channel):
         return exact_ratio(max(diagonal, elsewhere), min(diagonal, elsewhere))
 
     def _fill_matrix(self) -> Floats:
-        matrix = self.diagonal_weight * np.eye(self.size) + self._b
-        return np.asarray(np.maximum(matrix, 0.0))
+        return np.asarray(np.maximum(self.diagonal_weight * np.eye(self.size) + self._b, 0.0))

@@ -96,9 +96,8 @@ class LinearMaps(ABC):
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of randomized values from true counts, as if every record were randomized.
 
-        The `counts` are non-negative integers of shape (..., size). Each table of a batch is drawn
-        on its own by `generator`. The result is int64, of shape (..., reports) and with the same
-        totals.
+        The `counts` are non-negative integers of shape (..., size). The `generator` draws each
+        table of a batch. The result is int64, of shape (..., reports), with the same totals.
         """
         refuse_no_source(generator, of_counts=True)
         return self._drawn_counts(self._whole_counts(counts), generator)
@@ -155,8 +154,7 @@ class LinearMaps(ABC):
 
     def own_moments(self, power: int) -> Floats:
         """Return for each category u the sum over v of P[u, v] * D[v, u] ** `power`, (size,)."""
-        scores = self.solve(np.eye(self.size))
-        return np.asarray((self.matrix() * scores**power).sum(axis=1))
+        return np.asarray((self.matrix() * self.solve(np.eye(self.size)) ** power).sum(axis=1))
 
     @property
     @abstractmethod

@@ -118,8 +118,7 @@ def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequ
     settings = cast("ColumnsSettings", settings_from(values, where))
     assert settings.clusters is not None
     part = None if options.part is None else _part(options.part)
-    known = _released([public], schema, part)
-    return settings.clusters.find(PlanInputs(schema, released=known))[0]
+    return settings.clusters.find(PlanInputs(schema, released=_released([public], schema, part)))[0]
 
 
 def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dict[str, Responses]":

@@ -48,8 +48,7 @@ class NoisyTable:
     """A table of estimated proportions.
 
     The `proportions` are finite and can be negative. They have one axis for each of the
-    `attributes`. The positive `precision` is one over the variance of a cell, up to a factor common
-    to all tables.
+    `attributes`. The positive `precision` is one over a cell's variance, up to a common factor.
     """
 
     attributes: Names
@@ -133,8 +132,7 @@ class Layout:
             place = self.places[table.attributes]
             total[place] += table.precision * table.proportions.reshape(-1)
             weights[place] += table.precision
-        observed = np.divide(total, weights, out=np.zeros_like(total), where=weights > 0)
-        return observed, weights
+        return np.divide(total, weights, out=np.zeros_like(total), where=weights > 0), weights
 
     def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
         """Return effects averaged over `tables` by the margin's precision; 0 if unobserved."""

@@ -34,8 +34,7 @@ Carlo tables from the fitted null, fitted again, give the p-value.
 For several keep-or-replace channels with the same retention probability, such as the blocks of
 [rrba], pass the sum of their counts and the channel with the average replacement, weighted by
 counts. The expectation is then exact, also if later channels depended on earlier values. The
-variance is overstated by the variance of the replacements between blocks, so the test is
-conservative.
+variance is overstated by that of the replacements between blocks, so the test is conservative.
 
 **Weights** that depend on the answers distort a table, and every test that counts records as one
 each then rejects a true null of the population. Here the model is fitted by the weights (a
@@ -167,8 +166,7 @@ def channel_test(
     expected = _least_expected(records, fit, channel)
     # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
     # what they happened to report.
-    even = np.full(model.cells, 1 / model.cells)
-    of_one = likelihood.fit_at(even, np.ones(()), channel, model)
+    of_one = likelihood.fit_at(np.full(model.cells, 1 / model.cells), np.ones(()), channel, model)
     effective = np.asarray(records * of_one.effective_records(model))
     distance = fit.distance_from_zero(model)
     valid = fit.converged & at_least(expected, LEAST_EXPECTED)
@@ -238,8 +236,7 @@ def weighted_channel_test(
 def score_statistic(reports: npt.ArrayLike, fit: likelihood.ModelFit, channel: Channel) -> Floats:
     """Return X^2 of `reports` under a `fit` through the `channel`, shape (...)."""
     counts = np.asarray(reports, dtype=float)
-    records = counts.sum(axis=-1, keepdims=True)
-    expected = records * fit.reported
+    expected = counts.sum(axis=-1, keepdims=True) * fit.reported
     if channel.square:
         return chi_squared(counts, expected)
     roots = np.sqrt(expected)

@@ -45,8 +45,7 @@ def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | Numeric
     """
     data: Microdata | NumericMicrodata
     if isinstance(dataset, Dataset):
-        texts = _csv_columns(dataset, Path(path))
-        pairs = zip(dataset.attributes, texts, strict=True)
+        pairs = zip(dataset.attributes, _csv_columns(dataset, Path(path)), strict=True)
         codes = (_codes(each.attribute, each.discretization, own, path) for each, own in pairs)
         data = Microdata(dataset.domain, tuple(codes))
     else:
@@ -70,16 +69,14 @@ def draw_surrogate(
     than the manifest.
     """
     if isinstance(dataset, Dataset):
-        network = networks.read(model, dataset.domain)
-        return surrogates.sample(network, dataset.records, generator)
+        return surrogates.sample(networks.read(model, dataset.domain), dataset.records, generator)
     return numeric_surrogates.sample(read_copula(dataset, model), dataset.records, generator)
 
 
 def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
     """Read the copula of a numeric `dataset` from the file `model`.
 
-    A `DataError` is raised if it cannot be read, or has other attributes or classes than the
-    manifest.
+    Raises `DataError` if it cannot be read, or has other attributes or classes than the manifest.
     """
     found = copula.read(model)
     given = dataset.class_attribute

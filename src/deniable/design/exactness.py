@@ -95,8 +95,7 @@ def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) ->
         shapes[shapes <= 1 + BINDING[0]] = 1.0
         amounts = lows.copy()
         for _ in range(3):
-            missing = 1 - shapes @ amounts
-            step, *_ = np.linalg.lstsq(shapes * amounts, missing, rcond=1e-14)
+            step, *_ = np.linalg.lstsq(shapes * amounts, 1 - shapes @ amounts, rcond=1e-14)
             amounts *= 1 + step
         if not np.all(amounts > 0):
             break
@@ -140,8 +139,7 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
     size, own = len(P), np.diagonal(P)
     found = {"rows": float(np.max(np.abs(P.sum(axis=1) - 1)))}
     if requirements.epsilon is not None:
-        excess = DenseChannel(P).epsilon - requirements.epsilon
-        found["epsilon"] = max(excess, 0.0)
+        found["epsilon"] = max(DenseChannel(P).epsilon - requirements.epsilon, 0.0)
     if requirements.invariant:
         found["invariance"] = float(np.max(np.abs(proportions @ P - proportions)))
     floors = requirements.floors("retention", size)

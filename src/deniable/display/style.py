@@ -184,8 +184,7 @@ def finish(
 ) -> Figure:
     """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
 
-    The legend has `columns`. In figures as narrow as `COLUMN` both texts are wrapped. Returns the
-    `figure`.
+    The legend has `columns`. In figures as narrow as `COLUMN` both texts wrap. Returns `figure`.
     """
     width, height = figure.get_size_inches()
     if width < NARROWEST:

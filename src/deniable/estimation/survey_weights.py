@@ -257,9 +257,8 @@ def survey_estimate(
 ) -> SurveyEstimate:
     """Estimate from the randomized records of a complex survey.
 
-    A `DeniableError` is raised if the arguments do not fit each other, weights are negative or sum
-    to 0, a stratum has one sampling unit, or the channel is singular or too large without
-    functionals.
+    Raises `DeniableError` if the arguments do not fit each other, weights are negative or sum to 0,
+    a stratum has one sampling unit, or the channel is singular or too large without functionals.
 
     Parameters
     ----------

@@ -144,8 +144,7 @@ def _designed(
 
     # An invariant matrix reports no category that no record has: the others are designed for, and
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
-    everything = np.ones(proportions.size, dtype=bool)
-    occurring = proportions > 0 if asked["invariant"] else everything
+    occurring = proportions > 0 if asked["invariant"] else np.ones(proportions.size, dtype=bool)
     names = categories and [categories[v] for v in np.flatnonzero(occurring).tolist()]
     shares = proportions[occurring] / proportions[occurring].sum()
     channel = design(shares, Requirements(**asked, categories=names), loss).channel

@@ -1,8 +1,8 @@
 """PRAM: the data owner randomizes a file, by attribute, jointly and within strata ([pram], 2).
 
 Unlike a respondent, an owner has the whole file: each stratum may have its own matrices, and a
-matrix may depend on the true frequencies. The result has all matrices, for each stratum and block
-of attributes.
+matrix may depend on the true frequencies. The result has all matrices, by stratum and block of
+attributes.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -178,8 +178,7 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     """Return the proportions of the joint cells of some attributes, `names`, flat.
 
     `data` has at least one record. Survey `weights`, shape (len(data),), are not negative, with a
-    positive sum: a matrix that is invariant for the weighted proportions is the one of [pram],
-    (2.7).
+    positive sum: a matrix that is invariant for weighted proportions is that of [pram], (2.7).
     """
     given = None if weights is None else np.asarray(weights, dtype=float)
     if given is not None:
@@ -201,5 +200,4 @@ def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
         counts = data.counts((attribute.name,))
         present = np.flatnonzero(counts)
         if present.size >= 2:
-            names = [attribute.categories[code] for code in present]
-            yield attribute.name, names, counts[present]
+            yield attribute.name, [attribute.categories[code] for code in present], counts[present]

@@ -58,8 +58,7 @@ class WorstSet:
     """The set with the most extreme posterior, among all unlikely (downward: likely) sets.
 
     It has the codes `members`, and the `prior_probability` and the `posterior` given the randomized
-    value `report`. No such set has a posterior beyond the `bound`. If it is `exact`, the set
-    attains it.
+    value `report`. No such set has a posterior beyond `bound`, attained if `exact`.
     """
 
     members: tuple[int, ...]
@@ -222,8 +221,7 @@ def _reports_above(
     above = distance > UNSURE
     for report in np.flatnonzero(np.abs(distance) <= UNSURE).tolist():
         joint = [p * q for p, q in zip(prior, channel.exact_column(report), strict=True)]
-        inside = sum((joint[u] for u in members), Fraction())
-        above[report] = inside > threshold * sum(joint)
+        above[report] = sum((joint[u] for u in members), Fraction()) > threshold * sum(joint)
     return tuple(np.flatnonzero(above).tolist())
 
 
@@ -313,8 +311,7 @@ class _Halves:
         reached = np.maximum.accumulate(second)
         together = np.where(self.last >= 0, first + reached[self.last], -np.inf)
         one = int(together.argmax())
-        other = int(self.order[second[: self.last[one] + 1].argmax()])
-        joint = one | other << self.middle
+        joint = one | int(self.order[second[: self.last[one] + 1].argmax()]) << self.middle
         bits = np.array([joint >> item & 1 for item in range(values.size)], dtype=bool)
         return bits, float(together[one])
 

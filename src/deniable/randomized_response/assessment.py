@@ -33,8 +33,7 @@ from deniable.randomized_response.readings import Assessment, ClusterMechanism, 
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
-PairCounts = Mapping[Pair, Counts]
-"""Two-way tables of reports, shape (..., rows, columns)."""
+PairCounts = Mapping[Pair, Counts]  # two-way tables of reports, shape (..., rows, columns)
 
 PairTables = Mapping[Pair, Floats]
 """Two-way tables to measure dependence on, shape (..., rows, columns)."""

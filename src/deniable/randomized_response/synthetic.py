@@ -112,8 +112,7 @@ def repeat_records(
 def _random_order(size: int, source: RandomSource) -> Positions:
     # Sorted by random words, for a source of the operating system knows no permutations. Two words
     # are equal once in size**2 / 2**65 times.
-    words = source.integers(-(2**63), 2**63, size)
-    return np.argsort(words, kind="stable")
+    return np.argsort(source.integers(-(2**63), 2**63, size), kind="stable")
 
 
 def _refuse_no_records(records: int) -> None:

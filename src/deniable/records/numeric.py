@@ -201,8 +201,7 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     table, (names, of_class, marks) = arrow.read_described(
         path, arrow.NUMERIC_KEY, _about, what, unsaid
     )
-    named = [*names, *([of_class.name] if of_class else [])]
-    arrow.refuse_missing_columns(path, table, named)
+    arrow.refuse_missing_columns(path, table, [*names, *([of_class.name] if of_class else [])])
     columns = []
     for name, column in zip(names, table.select(names).columns, strict=True):
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):

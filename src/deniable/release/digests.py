@@ -121,8 +121,7 @@ class _Keyed:
         from pandas.util import hash_array  # noqa: PLC0415 - slow to import
 
         values = texts.fill_null("").to_numpy(zero_copy_only=False)
-        key = self._subkey(*purpose).hex()[:16]
-        return hash_array(values, hash_key=key, categorize=False)
+        return hash_array(values, hash_key=self._subkey(*purpose).hex()[:16], categorize=False)
 
 
 def _by_dictionary(

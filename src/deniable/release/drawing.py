@@ -196,8 +196,7 @@ def draws_for(
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})
 
 
-MAX_OUTSIDE = 0.01
-"""Largest proportion of a column's values outside its bounds, by default."""
+MAX_OUTSIDE = 0.01  # largest proportion of a column's values outside its bounds, by default
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 

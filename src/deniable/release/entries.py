@@ -271,12 +271,11 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
     """Compare the `records` of a file with the `earlier` ones of a `release`, under one key."""
     pairs = product(records.identifiers, earlier.identifiers)
-    same = Counter(records.columns) & Counter(earlier.columns)
     return Overlap(
         release,
         _shared(records.rows, earlier.rows),
         max((_shared(own, other) for own, other in pairs), default=0.0),
-        same.total(),
+        (Counter(records.columns) & Counter(earlier.columns)).total(),
     )
 
 

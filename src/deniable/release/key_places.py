@@ -46,8 +46,7 @@ class PlaceOfKey:
 
     def file(self, private: Path) -> Path:
         """Return the file of the key, by default in `private`."""
-        own = private if self.folder is None else Path(self.folder) / self.label
-        return own / KEY_FILE
+        return (private if self.folder is None else Path(self.folder) / self.label) / KEY_FILE
 
     def key(self, private: Path) -> bytes:
         """Return the key, by default from the folder `private`; make it if there is none.

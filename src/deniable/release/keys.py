@@ -19,8 +19,7 @@ PRIVATE: str = "private"
 """Folders of a release: one to be given away, one that reveals the original data."""
 TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
-PLAN_FILE: str = "plan.json"
-"""The plan of a test release, in its private folder."""
+PLAN_FILE: str = "plan.json"  # the plan of a test release, in its private folder
 PROBE = ".probe"
 WITH_THE_RELEASE = KeyPlace()
 

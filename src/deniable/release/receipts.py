@@ -156,8 +156,7 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
     try:
         stored = entry_of(folder)
         entry = ledger.entries(stored["population"])[stored["entry"] - 1]
-        plan = read_plan(folder / PUBLIC / "plan.json")
-        found = OriginalRecords(path, plan).read(ledger.key)
+        found = OriginalRecords(path, read_plan(folder / PUBLIC / "plan.json")).read(ledger.key)
         if found is not None and found.whole == entry.records.whole:
             store_states(folder, state)
             return None

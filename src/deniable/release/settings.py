@@ -149,8 +149,7 @@ class ReleaseSettings(Strict):
             if self.data is None:
                 own = schema.of_population(self.population)
             else:  # the schema of a data set has the name of the data set
-                population = self.population or schema.population
-                own = schema.model_copy(update={"population": population})
+                own = schema.model_copy(update={"population": self.population or schema.population})
             inputs = PlanInputs(own, data, released or {}, tuple(self.accept))
             plan = settings_from(self.plan).plan(inputs)
         self.refuse_another_plan(plan)

@@ -26,8 +26,7 @@ from deniable.rrba import (
 from deniable.schema import FileFormat, ValidationErrors, open_source
 
 TEXTS, NUMBERS = ("attributes", "categories"), ("p", "fake", "reports")
-ROUNDING = 1e-9
-"""The largest difference from 1 of the sum of a distribution of fake answers."""
+ROUNDING = 1e-9  # the largest difference from 1 of the sum of a distribution of fake answers
 
 
 class CollectedResponses(Responses):

@@ -26,8 +26,7 @@ from deniable.schema import MISSING
 
 REDRAWS, MAX_COUNTS, MAX_DRAWN = 1000, 1 << 23, 1 << 28
 """Redraws of a table, counts that are held at a time, and weighted records that are redrawn."""
-ROUNDING = 1e-8
-"""Of limits written with 9 digits."""
+ROUNDING = 1e-8  # of limits written with 9 digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +119,8 @@ def _covered(
 ) -> Floats:
     """Return how often intervals for the file cover; NaN through a singular matrix.
 
-    By the left inverse of least variance at the original proportions: to find it for each redraw
-    takes seconds.
+    By the left inverse of least variance at the original proportions: for each redraw it takes
+    seconds.
     """
     if channel.singular:
         return np.full(true.size, np.nan)

@@ -96,8 +96,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
     """Return the table of answers in `reports` to a server, as in `collect_answers`.
 
     There is at most one report for each block and table that clients of the `design` randomize.
-    With a memory, the answers of a client are joined. Raises `DeniableError` if a table has no
-    answers.
+    With a memory, a client's answers are joined. Raises `DeniableError` if a table has no answers.
     """
     blocks: dict[int, dict[Combination, BlockReport]] = {}
     for report in sorted(reports, key=lambda each: each.block):
@@ -107,8 +106,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
         for number, question in enumerate(design.asked):
             own = {each: dict(found[each].answers) for each in question if each in found}
             if design.memory:  # a client's answers together, or none of them
-                whole = [set(own.get(each, ())) for each in question]
-                known = sorted(set.intersection(*whole))
+                known = sorted(set.intersection(*[set(own.get(each, ())) for each in question]))
                 own = {each: {client: own[each][client] for client in known} for each in question}
             codes = {each: np.array([*cells.values()], np.int64) for each, cells in own.items()}
             for each, cells in design.cells_by_table(number, codes).items():

@@ -6,8 +6,7 @@ tables. Messages may be lost, repeated, late or malformed.
 
 `Collection` has the counts of whole blocks without clients, for many replicates in parallel. Their
 distribution is the one of the protocol with one table. Given the table of their block, clients
-answer independently. So counts of true answers are binomial, and counts of fake answers are
-multinomial.
+answer independently. So counts of true answers are binomial, of fake answers multinomial.
 """
 
 from collections import Counter, defaultdict
@@ -252,8 +251,7 @@ class Collection:
         # sum of n (p pi + f)(1 - p pi - f), with pi that of the block reached.
         known = self.keep * pi
         squares = np.cumsum(size * fake * (1 - fake), axis=1)
-        crossed = np.cumsum(size * (1 - 2 * fake), axis=1)
-        variance = squares + known * crossed - total * known**2
+        variance = squares + known * np.cumsum(size * (1 - 2 * fake), axis=1) - total * known**2
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / (self.keep * total))
 
     def estimate(self) -> Floats:

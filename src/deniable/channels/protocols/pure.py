@@ -256,9 +256,8 @@ def refuse_few_categories(size: int, what: str) -> None:
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
     """Return the largest p of a two-level channel with an exact epsilon of at most `epsilon`.
 
-    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c of them, the
-    `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for
-    floats.
+    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c `members` in
+    a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for floats.
     """
     refuse_epsilon(epsilon)
     others = reports - members

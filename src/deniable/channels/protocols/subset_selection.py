@@ -126,8 +126,7 @@ class SubsetSelection(pure.TwoLevelChannel):
     def _largest(self, position: int, ranks: Counts) -> Counts:
         """Return the largest a with C(a, position) <= rank."""
         end = self.size - self.subset_size + position
-        column = self._binomials[position, :end]
-        return np.searchsorted(column, ranks, side="right") - 1
+        return np.searchsorted(self._binomials[position, :end], ranks, side="right") - 1
 
     @cached_property
     def _binomials(self) -> Counts:

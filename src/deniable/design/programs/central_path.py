@@ -58,8 +58,7 @@ class _Pairs:
         """Change numbers and duals, and keep duals near the central path."""
         self.primal = self.primal + change
         central = weight / self.primal
-        moved = self.dual + answer
-        self.dual = np.clip(moved, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD)
+        self.dual = np.clip(self.dual + answer, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD)
 
 
 class CentralPath:

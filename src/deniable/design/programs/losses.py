@@ -113,8 +113,7 @@ class InverseVariance(Variance):
 
     def cells(self, P: Floats) -> Floats:
         if P.shape[0] != P.shape[1]:  # by the left inverse of least variance
-            C = inverse_of_information(P, self.proportions)
-            return np.asarray(np.diagonal(C) - self.own)
+            return np.asarray(np.diagonal(inverse_of_information(P, self.proportions)) - self.own)
         M = inverse(P)
         if M is None:
             return np.full(len(P), np.inf)
@@ -151,8 +150,7 @@ class InverseVariance(Variance):
         """
         if not self.worst:
             return Expansion(*self._weighted(P, np.ones(len(P))))
-        cells = self.cells(P)
-        above = excesses(cells, sharpness)
+        above = excesses(self.cells(P), sharpness)
         own = sharpness / above if weights is None else weights
         _, hessian, concave = self._weighted(P, own)
         slopes = self._gradients(P)
@@ -262,8 +260,7 @@ def loss_of(
     """Return a loss by its `name`: "trace", "changed", "worst_cell" or "distance".
 
     The `proportions` have the shape (size,). The `estimator` and the `target` are for "trace" and
-    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v if u is
-    true.
+    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v for u.
     """
     pi = proportions
     if name == "changed":

@@ -75,8 +75,7 @@ def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     """Return the p-value and Cramér's V of Pearson's test of independence."""
     expected = LogLinearModel.independence(proportions.shape).fit(proportions.reshape(-1))
     distance = np.zeros(expected.shape)
-    squares = (proportions.reshape(-1) - expected) ** 2
-    np.divide(squares, expected, out=distance, where=expected > 0)
+    np.divide((proportions.reshape(-1) - expected) ** 2, expected, out=distance, where=expected > 0)
     # Categories without a record do not count.
     axes = set(range(proportions.ndim))
     marginals = [proportions.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]
@@ -84,7 +83,6 @@ def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     if min(sizes) < 2:
         return {"original_p_value": np.nan, "original_cramers_v": np.nan}
     freedom = LogLinearModel.independence(sizes).degrees_of_freedom
-    pair = proportions.ndim == 2
-    v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if pair else np.nan
+    v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if proportions.ndim == 2 else np.nan
     p_value = float(scipy.special.chdtrc(freedom, records * distance.sum()))
     return {"original_p_value": p_value, "original_cramers_v": v}

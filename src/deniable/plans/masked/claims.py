@@ -48,8 +48,7 @@ def guarantees(mechanism: NumericMechanism, class_column: str | None) -> tuple[G
             *([] if mechanism.public_domains else [FIXED_DOMAINS]),
             *([REAL_NUMBERS] if mechanism.k is not None else []),
         ]
-        epsilon = each.proved_epsilon or 0.0
-        found.append(Guarantee(epsilon, UNITS[each.what], tuple(conditions)))
+        found.append(Guarantee(each.proved_epsilon or 0.0, UNITS[each.what], tuple(conditions)))
     return tuple(found)
 
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.responses import Responses
     from deniable.schema import RecordsFile, Schema
 
-Joint = list[Annotated[list[str], Field(min_length=2)]]
-"""Groups of columns that share a channel."""
+Joint = list[Annotated[list[str], Field(min_length=2)]]  # groups of columns that share a channel
 OrderName = Literal["permuted", "as_in_file"]
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
 TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
