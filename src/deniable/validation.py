@@ -182,8 +182,6 @@ def fault_lines(
 
 @dataclass(frozen=True)
 class _Place:
-    """The place of an error."""
-
     path: str  # as people write it, such as studies.first.grids[0].p
     holder: type[BaseModel]  # the section that the option is in
     kinds: tuple[Any, ...]  # the types that the option may have

@@ -20,7 +20,6 @@ from deniable.estimation import (
     student,
     weighted_own_proportions,
 )
-from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
 REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
@@ -61,13 +60,10 @@ class Estimator:
 
     def count(self, tables: Sequence[Table]) -> None:
         """Count the randomized values of all `tables` in one pass over the records."""
-        found: list[Domain] = []
-        for table in tables:
-            if table.countable:
-                found += [table.reports, _of_cluster(table).reports]
-            else:
-                found += [side.reports for side in table.sides]
-        self.source.count(found, self.weight)
+        parts = (
+            (table, _of_cluster(table)) if table.countable else table.sides for table in tables
+        )
+        self.source.count([each.reports for own in parts for each in own], self.weight)
 
     def counted(self, table: Table) -> Counted:
         """Return the counts of the randomized values of a `table`; see `refuse_impossible`."""

@@ -187,10 +187,9 @@ class Released(ItemSetEstimates):
         `**options`, and errors, are as in `margins`.
         """
         known, wanted = self._estimator(**options)
-        answers = known.answers([self._table(names)], wanted, by_stratum=by_stratum)
         parts = [
             pd.DataFrame(cells_as_columns(table.domain, self._columns, list(columns)) | columns)
-            for table, columns in answers
+            for table, columns in known.answers([self._table(names)], wanted, by_stratum=by_stratum)
         ]
         return pd.concat(parts, ignore_index=True)
 

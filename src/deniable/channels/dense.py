@@ -58,8 +58,7 @@ class DenseChannel(Channel):
         if P.size > MAX_DENSE**2:
             raise ChannelError(
                 f"a dense matrix of {P.shape[0]:,} by {P.shape[1]:,} is over the limit of "
-                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use a channel of another kind, or a "
-                "product"
+                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use a channel of another kind, or a product"
             )
         if not np.all(np.isfinite(P)):
             raise ChannelError("a channel's probabilities must be finite numbers")

@@ -195,8 +195,7 @@ class KeepOrReplace(Channel):
 
     def exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
         """Return a + b_v and b_v, v the `category`, of the matrix that is drawn."""
-        a = Fraction(self.diagonal_weight)
-        weights = self._weights
+        a, weights = Fraction(self.diagonal_weight), self._weights
         elsewhere = (1 - a) * Fraction(weights[category], sum(weights)) if any(weights) else 1 - a
         if self.diagonal_weight + self.replacement[category] == 0:
             return Fraction(0), elsewhere  # meant to be 0, whatever the rounding of a

@@ -189,8 +189,7 @@ def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:
 
 def prior_files(given: list[str] | None) -> list[Path]:
     """Return the files of the distributions `given` as COLUMN=FILE."""
-    files = (each.partition("=")[2] for each in given or [])
-    return [Path(file) for file in files if file]
+    return [Path(file) for file in (each.partition("=")[2] for each in given or []) if file]
 
 
 def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:

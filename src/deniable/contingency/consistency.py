@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, quotients
 from deniable.contingency.agreement import Agreement, marginal, nearest_agreeing
 from deniable.contingency.log_linear import effect_columns, subsets
 from deniable.errors import DeniableError, refuse_unknown
@@ -132,7 +132,7 @@ class Layout:
             place = self.places[table.attributes]
             total[place] += table.precision * table.proportions.reshape(-1)
             weights[place] += table.precision
-        return np.divide(total, weights, out=np.zeros_like(total), where=weights > 0), weights
+        return quotients(total, weights), weights
 
     def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
         """Return effects averaged over `tables` by the margin's precision; 0 if unobserved."""
@@ -140,9 +140,7 @@ class Layout:
         # Columns within a table are orthogonal; their squares are one over the cells that a cell
         # of the margin sums over.
         weighted = self.basis.T @ (weights * (observed - self.even))
-        squares = self.basis.power(2).T @ weights
-        averages = np.divide(weighted, squares, out=np.zeros_like(squares), where=squares > 0)
-        return np.asarray(averages)
+        return quotients(weighted, self.basis.power(2).T @ weights)
 
     def not_shown(self, weights: Floats) -> npt.NDArray[np.int64]:
         """Return the positions of effects that no table shows, by the `weights` of `observed`."""

@@ -61,7 +61,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
+from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least, quotients
 from deniable.channels import Channel
 from deniable.contingency import likelihood
 from deniable.contingency.log_linear import LogLinearModel
@@ -239,9 +239,7 @@ def score_statistic(reports: npt.ArrayLike, fit: likelihood.ModelFit, channel: C
     expected = counts.sum(axis=-1, keepdims=True) * fit.reported
     if channel.square:
         return chi_squared(counts, expected)
-    roots = np.sqrt(expected)
-    apart = np.divide(counts - expected, roots, out=np.zeros_like(roots), where=roots > 0)
-    flat = apart.reshape(-1, 1, channel.reports)
+    flat = quotients(counts - expected, np.sqrt(expected)).reshape(-1, 1, channel.reports)
     found = np.empty(len(flat))
     for those, basis in _told(fit, channel):
         found[those] = np.sum((flat[those] @ basis) ** 2, axis=(1, 2))
@@ -256,8 +254,7 @@ def _least_expected(records: Floats, fit: likelihood.ModelFit, channel: Channel)
     found = np.empty(len(reported))
     for those, basis in _told(fit, channel):
         weight = np.sum(basis**2, axis=2)  # times the proportion of the report
-        ratios = np.full_like(weight, np.inf)
-        found[those] = np.divide(reported[those], weight, out=ratios, where=weight > 0).min(axis=1)
+        found[those] = quotients(reported[those], weight, np.inf).min(axis=1)
     return np.asarray(records * found.reshape(records.shape))
 
 
@@ -268,8 +265,7 @@ def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, F
     """
     across = channel.matrix().T
     reported = fit.reported.reshape(-1, channel.reports)
-    roots = np.sqrt(reported)
-    scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+    scale = quotients(1.0, np.sqrt(reported))
     for those in likelihood.portions(len(reported), across.size):
         yield those, np.linalg.qr(scale[those, :, None] * across)[0]
 
@@ -277,9 +273,7 @@ def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, F
 def chi_squared(counts: Floats, expected: Floats) -> Floats:
     """Return the sum over cells of (`counts` - `expected`)^2 / `expected`, shape (...)."""
     # A report that the fit holds to be impossible and that nobody gave adds nothing.
-    parts = np.zeros_like(expected)
-    np.divide((counts - expected) ** 2, expected, out=parts, where=expected > 0)
-    return np.asarray(parts.sum(axis=-1))
+    return np.asarray(quotients((counts - expected) ** 2, expected).sum(axis=-1))
 
 
 def _monte_carlo_p_values(

@@ -48,8 +48,7 @@ def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
         with mpl.rc_context(STYLE):
             figure = draw(*args, **options)
-            tables = (each for each in args if isinstance(each, pd.DataFrame))
-            mark_surrogate(figure, next(tables))
+            mark_surrogate(figure, next(each for each in args if isinstance(each, pd.DataFrame)))
             return figure
 
     return styled

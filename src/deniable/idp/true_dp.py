@@ -74,8 +74,7 @@ class NoisyHistograms:
         records = np.empty((len(labels), len(self.upper)))
         for code in np.unique(labels):
             members = np.flatnonzero(labels == code)
-            steps = np.cumsum(distributions[:, code], axis=1)
-            for attribute, cumulative in enumerate(steps):
+            for attribute, cumulative in enumerate(np.cumsum(distributions[:, code], axis=1)):
                 drawn = generator.random(members.size) * cumulative[-1]
                 bins = np.searchsorted(cumulative, drawn, side="right")
                 places = np.minimum(bins, self.bins - 1) + generator.random(members.size)

@@ -211,7 +211,6 @@ def refuse_weights(schema: Schema, mechanism: str) -> None:
 
 
 def _kinds(blocks: Sequence[Block], mechanism: str, mechanisms: Mapping[str, str]) -> list[str]:
-    """Return the requested kind of each block."""
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():
         refuse_unknown("column to randomize", name, known)

@@ -131,16 +131,13 @@ def pram_matrix(
         first = channel_of_retention(size, retention)
     else:
         first = KeepOrReplace.of_epsilon(size, float(epsilon or 0.0))
-    if kind != "two_step" or size == 1:
-        return first
-    return two_step(first, frequencies)
+    return first if kind != "two_step" or size == 1 else two_step(first, frequencies)
 
 
 def _designed(
     proportions: Floats, asked: Mapping[str, Any], loss: LossName, categories: Sequence[str] | None
 ) -> DenseChannel:
-    # Here, not above: the optimization is a large module, and other kinds do without it.
-    from deniable.design import Requirements, design  # noqa: PLC0415
+    from deniable.design import Requirements, design  # noqa: PLC0415 - large, seldom needed
 
     # An invariant matrix reports no category that no record has: the others are designed for, and
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.

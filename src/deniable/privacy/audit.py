@@ -91,8 +91,7 @@ def largest_ratio(
 
     The arguments `matrix` and `classes` are the same.
     """
-    sums = set(matrix.sum(axis=1))
-    if len(sums) != 1 or matrix.min() < 0:
+    if len(set(matrix.sum(axis=1))) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
     worst = Fraction(1)
     for rows in classes or [range(len(matrix))]:

@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel, Number, Prior, exact_distribution, proportion, thresholds
 from deniable.errors import ChannelError, refuse_unknown
 
@@ -204,10 +204,7 @@ def _members(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
 def _posterior(channel: Channel, prior: tuple[Fraction, ...], members: tuple[int, ...]) -> Floats:
     weights = np.array([float(p) for p in prior])
     matrix, chosen = channel.matrix(), list(members)
-    total = weights @ matrix
-    inside = weights[chosen] @ matrix[chosen]
-    unknown = np.full(channel.reports, np.nan)
-    return np.asarray(np.divide(inside, total, out=unknown, where=total > 0))
+    return quotients(weights[chosen] @ matrix[chosen], weights @ matrix, np.nan)
 
 
 def _reports_above(

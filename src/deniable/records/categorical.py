@@ -149,9 +149,8 @@ def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
         value = values[bad].as_py()
         problem = f"the unknown category '{arrow.shortened(value)}'" if value else "a missing value"
         raise DataError(
-            f"{where}: record {bad + 1}, column {attribute.name!r} has {problem}; "
-            f"recode it, or list it as a category (now: "
-            f"{arrow.shortened(', '.join(attribute.categories))})"
+            f"{where}: record {bad + 1}, column {attribute.name!r} has {problem}; recode it, or "
+            f"list it as a category (now: {arrow.shortened(', '.join(attribute.categories))})"
         )
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 

@@ -144,9 +144,8 @@ class Release:
         rows, numbers = 0, list[RecordBatch]()
         tables = self.plan.randomize(_watched(self.records.batches(), numbers), draws, risk.add)
         tables = self._compared(tables, numbers, risk, more)
-        form = self.records.file.form
         with (
-            records_writer(path, self.plan.schema.file, form) as writer,
+            records_writer(path, self.plan.schema.file, self.records.file.form) as writer,
             # Randomized values in the order of the file are as confidential as the original ones.
             tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch,
         ):

@@ -37,10 +37,7 @@ class ReleaseKey:
     def digest(self, purpose: str, parts: Iterable[bytes]) -> str:
         """Return a digest of `parts` for a `purpose`; without the key it reveals nothing."""
         own = KeyedDraws(self.value, b"").subkey(f"digest of {purpose}", ())
-        found = hmac.new(own, digestmod=hashlib.sha256)
-        for part in framed(parts):
-            found.update(part)
-        return found.hexdigest()
+        return hmac.digest(own, b"".join(framed(parts)), hashlib.sha256).hex()
 
 
 def key_from_seed(*facts: Any) -> ReleaseKey:

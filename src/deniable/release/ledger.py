@@ -164,8 +164,7 @@ class Ledger:
 
     def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
         """Return the overlap of `records` with each release of a `population`."""
-        entries = self.entries(population)
-        found = (overlap(records, each.release, each.records) for each in entries)
+        found = (overlap(records, each.release, each.records) for each in self.entries(population))
         return tuple(each for each in found if each.found)
 
     def reserve(

@@ -65,8 +65,7 @@ def compare_records(
     margins = estimates.get("margins")
     rows: list[dict[str, Any]] = []
     for name in original.domain.names:
-        table = protected.table([name])
-        for row in _coverage(table, original, generator):
+        for row in _coverage(protected.table([name]), original, generator):
             rows += _with_intervals(row, _of_file(margins, "column", name, row["stratum"]))
     rows += _distances(protected, original, estimates)
     return pd.DataFrame(rows)

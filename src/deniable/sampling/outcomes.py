@@ -82,8 +82,7 @@ class Outcomes:
 
     @cached_property
     def _bits(self) -> int:
-        rows = len(self.shares)
-        return min(NARROW, (MAX_TABLE // rows).bit_length() - 1)
+        return min(NARROW, (MAX_TABLE // len(self.shares)).bit_length() - 1)
 
     @cached_property
     def _table(self) -> Codes:

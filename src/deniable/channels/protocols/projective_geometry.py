@@ -96,8 +96,6 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
     def shared(self) -> int:
         return _points(self.dimension - 2, self.prime)
 
-    # -- drawing -----------------------------------------------------------------------------------
-
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return value number j: all its numbers but one in the order of j, the pivot solved for.
 
@@ -169,8 +167,6 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         vectors = self._vectors(np.asarray(reports).astype(np.int64))
         own = np.full_like(vectors, self._vectors(np.array(category)))
         return np.asarray(self._inner_products(vectors, own) % self.prime == 0)
-
-    # -- sums over sets ----------------------------------------------------------------------------
 
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.

@@ -218,11 +218,9 @@ class TwoLevelChannel(Channel):
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
         self.refuse_large_tally()
         tables = true.reshape(-1, self.size)
-        if tables.sum() < tables.size * self.reports:
-            reports = self._counts_by_record(tables, generator)
-        else:
-            reports = self._counts_by_category(tables, generator)
-        return reports.reshape(*true.shape[:-1], self.reports)
+        few = tables.sum() < tables.size * self.reports
+        drawn = self._counts_by_record if few else self._counts_by_category
+        return drawn(tables, generator).reshape(*true.shape[:-1], self.reports)
 
     def _counts_by_record(self, tables: Counts, generator: np.random.Generator) -> Counts:
         cells = len(tables) * self.reports

@@ -239,9 +239,8 @@ class CentralPath:
         """
         program, loss = self.program, self.program.loss
         C = relaxation.inverse_information(self._features @ self.amounts.primal, program.size)
-        weights = np.ones(len(C))
-        if loss.worst:
-            weights = self.distances.dual / self.distances.dual.sum()
+        dual = self.distances.dual
+        weights = dual / dual.sum() if loss.worst else np.ones(len(C))
         k = self._multipliers.copy()
         k[program.inequality] = np.maximum(k[program.inequality], 0.0)
         reports = 1 if program.merged else program.size

@@ -231,9 +231,7 @@ def inverse_of_information(P: Floats, proportions: Floats) -> Floats:
     shares = proportions @ P
     _, R = np.linalg.qr((P[:, shares > 0] / np.sqrt(shares[shares > 0])).T)
     M = inverse(R) if R.shape[0] == R.shape[1] else None
-    if M is None:
-        return np.full((len(P), len(P)), np.inf)
-    return np.asarray(M @ M.T)
+    return np.full((len(P), len(P)), np.inf) if M is None else np.asarray(M @ M.T)
 
 
 Loss = Linear | InverseVariance | ReportsVariance

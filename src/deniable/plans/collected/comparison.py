@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, quotients
 from deniable.contingency import LogLinearModel
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.records import Microdata
@@ -74,8 +74,7 @@ def compare_tables(
 def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     """Return the p-value and Cramér's V of Pearson's test of independence."""
     expected = LogLinearModel.independence(proportions.shape).fit(proportions.reshape(-1))
-    distance = np.zeros(expected.shape)
-    np.divide((proportions.reshape(-1) - expected) ** 2, expected, out=distance, where=expected > 0)
+    distance = quotients((proportions.reshape(-1) - expected) ** 2, expected)
     # Categories without a record do not count.
     axes = set(range(proportions.ndim))
     marginals = [proportions.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]

@@ -217,7 +217,6 @@ class MixedPlan(Plan):
         return pd.concat([*parts.values(), pd.DataFrame([row])], ignore_index=True)
 
     def to_json(self) -> dict[str, Any]:
-        parts = {"numbers": self.numbers, "categories": self.categories}
         return {
             name: {
                 "kind": plan.kind,
@@ -226,7 +225,7 @@ class MixedPlan(Plan):
                 "chosen_from": plan.chosen_from,
                 **plan.to_json(),
             }
-            for name, plan in parts.items()
+            for name, plan in {"numbers": self.numbers, "categories": self.categories}.items()
         }
 
     @classmethod
