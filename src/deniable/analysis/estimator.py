@@ -119,8 +119,7 @@ class Estimator:
         return estimate, errors
 
     def _distribution(self, table: Table) -> Distribution:
-        key = table.reports.names
-        if key not in self._known:
+        if (key := table.reports.names) not in self._known:
             self._known[key] = _distribution(table, self.counted(table))
         return self._known[key]
 
@@ -144,8 +143,7 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
         return consistent(table.channel, counted.counts)
     shares, found, ways, gap = counted.proportions, np.zeros(table.cells.size), [], 0.0
     for stratum in table.strata:
-        own = counted.part(stratum.at)
-        if own.records:
+        if (own := counted.part(stratum.at)).records:
             within = consistent(stratum.channel, own.counts)
             found[stratum.at] = shares[stratum.at].sum() * within.proportions
             ways.append(within.method)

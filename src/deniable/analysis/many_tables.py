@@ -63,8 +63,7 @@ class ChosenTables:
             return cls(tuple(responses.estimable_table(each) for each in names), {})
         collected = () if pairs_alone else responses.collected_tables
         in_order = sorted(collected or (), key=lambda each: [domain.position(n) for n in each])
-        names = in_order or list(combinations(domain.names, 2))
-        if not names:
+        if not (names := in_order or list(combinations(domain.names, 2))):
             raise DeniableError("one column has no pairs; plan at least two columns")
         cells = {each: domain.project(each).size for each in names}
         tables, left_out, total = {}, {}, 0

@@ -76,8 +76,7 @@ def _conditions(query: Query) -> list[tuple[str, str, list[str]]]:
         ]
     found, at = [], 0
     while at < len(query):
-        match = _CONDITION.match(query, at)
-        if match is None:
+        if (match := _CONDITION.match(query, at)) is None:
             raise DeniableError(f"the query {query!r} is not clear from {query[at:]!r}; {FORM}")
         values = re.findall(rf"(?:^|\|)({_VALUE})", match["values"])
         found.append((_bare(match["name"]), match["sign"], [_bare(value) for value in values]))

@@ -157,8 +157,7 @@ class Released(ItemSetEstimates):
         chosen = numeric if named is None else list(named)
         if masked is not None:
             own = set(masked["column"])
-            chosen = [name for name in chosen if name not in own]
-            if not chosen:
+            if not (chosen := [name for name in chosen if name not in own]):
                 return masked
         for name in chosen:
             if name not in numeric:

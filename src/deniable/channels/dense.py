@@ -66,8 +66,7 @@ class DenseChannel(Channel):
             u, v = np.argwhere(P < 0)[0]
             raise ChannelError(f"entry {P[u, v]:g} of row {u}, column {v} is negative")
         sums = P.sum(axis=1)
-        wrong = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
-        if wrong.size:
+        if (wrong := np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)).size:
             raise ChannelError(f"row {wrong[0]} sums to {sums[wrong[0]]:.9g}, not to 1")
         P.setflags(write=False)
         object.__setattr__(self, "entries", P)

@@ -126,8 +126,7 @@ def rows_in_order(
                 f"{row.file}: line {row.line} has {len(row.cells)} cells, the header has "
                 f"{len(header.cells)}; give as many, and write decimals with a point"
             )
-        name = row.cells[at]
-        if not name:
+        if not (name := row.cells[at]):
             raise DataError(f"{row.file}: line {row.line} names no category; give it one")
         if name in found:
             raise DataError(

@@ -155,8 +155,7 @@ def disclosed_proportions(channel: Channel) -> Floats:
     P = channel.matrix()
     groups, group_of = scipy.sparse.csgraph.connected_components(P > 0, connection="strong")
     leaving = {int(group_of[u]) for u, v in np.argwhere(P > 0) if group_of[u] != group_of[v]}
-    closed = [group for group in range(groups) if group not in leaving]
-    if len(closed) > 1:
+    if len(closed := [group for group in range(groups) if group not in leaving]) > 1:
         raise ChannelError(
             f"the matrix has {len(closed)} groups of categories that do not report each other: it "
             "is invariant for any shares of these; take the groups one by one"

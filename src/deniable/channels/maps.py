@@ -224,8 +224,7 @@ class LinearMaps(ABC):
         values = self._fitting(counts, "counts", self.reports)
         if not np.isfinite(values).all() or (values < 0).any():
             raise ChannelError("counts must be finite and not negative")
-        totals = values.sum(axis=-1, keepdims=True)
-        if not totals.all():
+        if not (totals := values.sum(axis=-1, keepdims=True)).all():
             raise ChannelError("counts are all zero: there is nothing to estimate from")
         return values / totals, totals if values.ndim > 1 else totals[0]
 

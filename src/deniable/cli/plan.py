@@ -81,8 +81,7 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
-    epsilon = options.epsilon
-    if epsilon is None:
+    if (epsilon := options.epsilon) is None:
         epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
     clusters = _clusters_from(options, schema) if options.clusters_from else options.cluster or ()
     if options.part is not None and data is not None:
@@ -141,8 +140,7 @@ def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dic
 
 
 def _part(given: str) -> Part:
-    match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)
-    if match is None:
+    if (match := re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)) is None:
         text = f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
         raise DeniableError(text)
     return Part(int(match[2]), int(match[1]), match[3])

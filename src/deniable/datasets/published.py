@@ -214,8 +214,7 @@ def _codes(
 def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
     """Return the numbers in `texts`, or raise `DataError` for the first that is not finite."""
     numbers = weights_of(texts, ".")
-    finite = np.isfinite(numbers)
-    if not finite.all():
+    if not (finite := np.isfinite(numbers)).all():
         bad = int(finite.argmin())
         kind = "too large a number" if np.isinf(numbers[bad]) else "not a number"
         text = texts[bad].as_py()
@@ -245,8 +244,7 @@ def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
         ) from None
     # A file of one unnamed object (.rds) comes as that object.
     named = objects if isinstance(objects, dict) else {"unnamed": objects}
-    frames = [each for each in named.values() if isinstance(each, pd.DataFrame)]
-    if len(frames) != 1:
+    if len(frames := [each for each in named.values() if isinstance(each, pd.DataFrame)]) != 1:
         raise DataError(
             f"{file}: {len(frames)} data frames among its objects ({', '.join(named)}); give a "
             "file with one"

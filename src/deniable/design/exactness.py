@@ -58,8 +58,7 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
     wanted = polytope(proportions, requirements)
     for binding in BINDING:
         for margin in MARGINS:
-            repaired = _solved(P, wanted, binding, margin)
-            if repaired is None:
+            if (repaired := _solved(P, wanted, binding, margin)) is None:
                 break
             found = Exact(repaired, violations(repaired, proportions, requirements))
             if best is None or found.rank < best.rank:
@@ -142,11 +141,9 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
         found["epsilon"] = max(DenseChannel(P).epsilon - requirements.epsilon, 0.0)
     if requirements.invariant:
         found["invariance"] = float(np.max(np.abs(proportions @ P - proportions)))
-    floors = requirements.floors("retention", size)
-    if floors.any():
+    if (floors := requirements.floors("retention", size)).any():
         found["retention"] = max(_shortfall(P[v], v, floors[v]) for v in range(size))
-    changes = requirements.floors("change", size)
-    if changes.any():
+    if (changes := requirements.floors("change", size)).any():
         found["change"] = float(np.max(np.maximum(changes - (1 - own), 0.0)))
     for (u, v), kind in requirements.zeros(size).items():
         found[kind] = max(found.get(kind, 0.0), float(P[u, v]))

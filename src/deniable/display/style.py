@@ -209,8 +209,7 @@ def plot_series(
     The lines are on the `axis` and have the `looks` of their values, and `more` options.
     """
     for value, options in looks.items():
-        part = table[table[by] == value]
-        if len(part):
+        if len(part := table[table[by] == value]):
             line_with_band(axis, part, x, y, **(options | more))
 
 

@@ -184,8 +184,7 @@ def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Float
         while True:
             at = np.flatnonzero(free)
             best = np.linalg.solve(ridged[np.ix_(at, at)], slope[at])
-            falls = np.flatnonzero(best < 0)
-            if not falls.size:
+            if not (falls := np.flatnonzero(best < 0)).size:
                 break
             lengths = x[at[falls]] / (x[at[falls]] - best[falls])
             first = lengths.argmin()

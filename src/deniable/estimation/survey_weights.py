@@ -89,8 +89,7 @@ class WeightedCounts:
                 "weight a record"
             )
         refuse_foreign_codes(reported, size, "the reported categories")
-        bad = np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))
-        if bad.size:
+        if (bad := np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))).size:
             raise DataError(
                 f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and "
                 "not negative"
@@ -351,8 +350,7 @@ def _numbered(
     """
     if labels is None:
         return 1, np.zeros(records, dtype=np.int64)
-    values = np.asarray(labels)
-    if values.shape != (records,):
+    if (values := np.asarray(labels)).shape != (records,):
         raise DataError(f"{what} of shape {values.shape} for {records} records; give one a record")
     known, numbers = np.unique(values, return_inverse=True)
     return known.size, numbers

@@ -35,8 +35,7 @@ def sample_variances(values: npt.ArrayLike) -> Floats:
     if table.ndim != 2 or len(table) < 2:
         raise DeniableError("a distance in standard deviations needs a table of at least 2 records")
     variances = table.var(axis=0, ddof=1)
-    constant = np.flatnonzero(table.min(axis=0) == table.max(axis=0))
-    if constant.size:
+    if (constant := np.flatnonzero(table.min(axis=0) == table.max(axis=0))).size:
         raise DeniableError(
             f"column {constant[0]} is constant; it has no standard deviation to measure distances "
             "in: leave it out"

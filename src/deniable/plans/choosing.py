@@ -128,8 +128,7 @@ def _fault(block: Block, kind: str) -> str | None:
         if block.part.size > MAX_NOISE_POINTS:
             return f"is for at most {MAX_NOISE_POINTS} cells, not {block.part.size:,}"
         return None if np.all(block.prior > 0) else "needs a record in every cell"
-    maker = MAKERS.get(kind)
-    if maker is None:
+    if (maker := MAKERS.get(kind)) is None:
         return None
     if kind == "square-wave" and block.number:
         if block.on_a_grid or 2 < block.part.size <= MAX_POINTS_OR_MISSING + 1:

@@ -52,8 +52,7 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
     floors = np.asarray(retention, dtype=float)
     if floors.shape not in ((), (size,)):
         raise DeniableError(f"{size} categories, but retentions of shape {floors.shape}")
-    outside = floors[~((floors >= 0) & (floors <= 1))]
-    if outside.size:
+    if (outside := floors[~((floors >= 0) & (floors <= 1))]).size:
         raise DeniableError(f"a retention is {outside[0]}; it must be in [0, 1]")
     if size == 1:
         return KeepOrReplace(1.0, np.zeros(1))

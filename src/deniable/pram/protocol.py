@@ -49,8 +49,7 @@ class StratifiedProtocol:
     def __post_init__(self) -> None:
         object.__setattr__(self, "strata", tuple(self.strata))
         object.__setattr__(self, "protocols", dict(self.protocols))
-        repeated = sorted({name for name in self.strata if self.strata.count(name) > 1})
-        if repeated:
+        if repeated := sorted({name for name in self.strata if self.strata.count(name) > 1}):
             raise DeniableError(f"the stratum attribute {repeated[0]!r} is named twice; once")
         if not self.protocols:
             raise DeniableError("there is no protocol; give one for each stratum with records")
@@ -134,8 +133,7 @@ class StratifiedProtocol:
 
 def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
     """Return the columns of a `domain` that are not `strata`; raise `DeniableError` for none."""
-    rest = [name for name in domain.names if name not in strata]
-    if not rest:
+    if not (rest := [name for name in domain.names if name not in strata]):
         raise DeniableError(
             f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
             "one to randomize"

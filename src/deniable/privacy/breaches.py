@@ -153,8 +153,7 @@ def permits_breach(
     """
     low, high = thresholds(rho_1, rho_2)
     up = direction == "upward"
-    worst = worst_set(channel, prior, low if up else high, direction)
-    if worst is None:
+    if (worst := worst_set(channel, prior, low if up else high, direction)) is None:
         return False
     found = find_breaches(channel, prior, worst.members, low, high)
     if found.upward if up else found.downward:
@@ -190,8 +189,7 @@ def extreme_factors(channel: Channel, prior: Prior) -> Factors:
 
 def _members(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
     """Return the set's codes in order, each once."""
-    chosen = tuple(sorted({int(member) for member in members}))
-    if not chosen:
+    if not (chosen := tuple(sorted({int(member) for member in members}))):
         raise ChannelError("the set Q is empty; give at least one category")
     for member in chosen:
         if not 0 <= member < channel.size:

@@ -239,8 +239,7 @@ def assessment_protocol(
 
 def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) -> PairTables:
     """Estimate each pair's distribution; with one warning for all singular channels."""
-    erased = [" x ".join(pair) for pair in reports if channels[pair].singular]
-    if erased:
+    if erased := [" x ".join(pair) for pair in reports if channels[pair].singular]:
         warnings.warn(
             f"the channels of {len(erased)} of {len(reports)} pairs are singular "
             f"({', '.join(erased)}): the estimates of their singular attributes are uniform",

@@ -67,8 +67,7 @@ def dependence_of_tables(tables: npt.ArrayLike, measure: Measure) -> Floats:
 def _cramers_v(counts: Floats) -> Floats:
     if np.any(counts < 0):
         raise DeniableError("Cramer's V needs a table without negative entries; project it first")
-    freedom = min(counts.shape[-2:]) - 1
-    if not freedom:
+    if not (freedom := min(counts.shape[-2:]) - 1):
         return np.zeros(counts.shape[:-2])
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     expected = rows[..., :, None] * columns[..., None, :] / rows.sum(axis=-1)[..., None, None]

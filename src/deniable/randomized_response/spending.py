@@ -57,8 +57,7 @@ def p_of_epsilon(
     True
     """
     refuse_bad_budget(epsilon)
-    sizes = [size for size in domain.shape if size > 1]
-    if not sizes:
+    if not (sizes := [size for size in domain.shape if size > 1]):
         raise DeniableError("no attribute has two categories: no p gives a record an epsilon")
     parts = tuple((name,) for name in domain.names) if clusters is None else clusters
 

@@ -95,8 +95,7 @@ def repeat_records(
     """
     refuse_no_source(source)
     _refuse_no_records(records)
-    shares = rescaled(weights, "the weights")
-    if shares.shape != (len(reports),):
+    if (shares := rescaled(weights, "the weights")).shape != (len(reports),):
         raise DeniableError(f"{len(reports)} records, but weights of shape {shares.shape}")
     by_cell = np.lexsort(reports.columns[::-1])
     cumulated = np.cumsum(shares[by_cell])

@@ -53,8 +53,7 @@ class Microdata(arrow.ArrowRecords):
                 )
             refuse_foreign_codes(codes, attribute.size, where)
             small.append(codes.astype(attribute.code_type, copy=False))
-        lengths = {len(codes) for codes in small}
-        if len(lengths) > 1:
+        if len(lengths := {len(codes) for codes in small}) > 1:
             raise DataError(f"columns differ in length: {sorted(lengths)}")
         object.__setattr__(self, "columns", tuple(small))
 

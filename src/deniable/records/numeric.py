@@ -179,8 +179,7 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
             f"the values have the shape {values.shape}; give one row per record and a column for "
             f"each of the {len(names)} attributes"
         )
-    finite = np.isfinite(values)
-    if not finite.all():
+    if not (finite := np.isfinite(values)).all():
         record, attribute = np.argwhere(~finite)[0].tolist()
         raise DataError(
             f"record {record + 1}, column {names[attribute]!r} has the value "

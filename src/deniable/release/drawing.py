@@ -84,8 +84,7 @@ class Release:
         """
         self.plan.refuse_too_few(len(self.records))
         counts = self.records.file.outside.values()
-        refused = [each for each in counts if each.proportion > limit]
-        if not refused:
+        if not (refused := [each for each in counts if each.proportion > limit]):
             warn_outside(counts)
             return
         enough = math.ceil(1000 * max(each.proportion for each in refused)) / 1000

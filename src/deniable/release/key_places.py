@@ -53,8 +53,7 @@ class PlaceOfKey:
 
         Raises `DeniableError` if another user can write its file.
         """
-        file = self.file(private)
-        if not file.exists():
+        if not (file := self.file(private)).exists():
             private_folder(file.parent)
             write_once(file, new_key())
         return _own_content(file)
@@ -68,8 +67,7 @@ class PlaceOfKey:
                 sync_folder(file.parent)
         if self.folder is None:
             return
-        own = Path(self.folder) / self.label
-        if own.is_dir():
+        if (own := Path(self.folder) / self.label).is_dir():
             with suppress(OSError):
                 own.rmdir()
         elif self.machine != platform.node():

@@ -65,8 +65,7 @@ def key_for(
             "Restore that file, name the place of the key, or give the release a new name"
         )
     _refuse_no_hard_links(folder)
-    value = of_release.key(private)
-    if len(value) != KEY_BYTES:
+    if len(value := of_release.key(private)) != KEY_BYTES:
         raise DeniableError(
             f"{file}: damaged, {len(value)} of {KEY_BYTES} bytes; restore it from a copy, or give "
             "the release a new name"

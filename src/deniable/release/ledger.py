@@ -198,8 +198,7 @@ class Ledger:
         with _as_errors(self.folder):
             for _ in range(ATTEMPTS):
                 entries = self.entries(population)
-                begun = next((each for each in entries if each.release == release), None)
-                if begun:
+                if begun := next((each for each in entries if each.release == release), None):
                     _refuse_another(begun, new)
                     move_head(folder, population, self._entry_key)
                     sync_folder(folder)  # the process that made it may be dead
@@ -272,8 +271,7 @@ def named_ledger(folder: Path | str | None) -> Ledger:
 
     Raises `DeniableError` if neither names a folder, or the folder is not a ledger.
     """
-    named = folder or os.environ.get(LEDGER_VARIABLE)
-    if not named:
+    if not (named := folder or os.environ.get(LEDGER_VARIABLE)):
         raise DeniableError(
             "no ledger is named. A production release needs one, in which its epsilon is counted: "
             f"{TO_MAKE}, unless you have one, and name it by --ledger FOLDER (ledger in Python and "
@@ -332,8 +330,7 @@ def _refuse_another(begun: Entry, new: Entry) -> None:
         f"epsilon {epsilon_text(begun.epsilon)}": begun.epsilon != new.epsilon,
         "another part of the respondents": begun.part != new.part,
     }
-    other = [what for what, differs in differences.items() if differs]
-    if other:
+    if other := [what for what, differs in differences.items() if differs]:
         raise DeniableError(
             f"release {new.release!r} of population {new.population!r} was begun on {begun.time} "
             f"with {' and '.join(other)}; restore what it was begun with, or give the new "

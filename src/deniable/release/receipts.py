@@ -132,8 +132,7 @@ def faults_of_files(folder: Path) -> list[str]:
         refuse_other_files(public)
     except DataError as error:
         return str(error).splitlines()
-    faults = faults_of_receipt(folder / RECEIPT)
-    if not faults:
+    if not (faults := faults_of_receipt(folder / RECEIPT)):
         store_states(folder)
     return faults
 

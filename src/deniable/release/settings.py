@@ -176,8 +176,7 @@ class ReleaseSettings(Strict):
 
         Also if the plan is for another population.
         """
-        unknown = [name for name in self.accept if name not in plan.risks]
-        if unknown:
+        if unknown := [name for name in self.accept if name not in plan.risks]:
             allowed = ", ".join(plan.risks) or "none, because the plan has no risk"
             raise DeniableError(
                 f"release {self.name!r}: accept: {unknown[0]!r} is not a risk of its plan; "

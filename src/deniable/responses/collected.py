@@ -69,8 +69,7 @@ class CollectedResponses(Responses):
         domain = domain_of(self._design.domain, names)
         if self._design.memory:
             return self._from_memory(domain)
-        ways = self._ways(domain)
-        if not ways:
+        if not (ways := self._ways(domain)):
             raise self._no_table(domain)
         total = sum(int(reports.sum()) for _, reports in ways)
         channel: Channel = ways[0][0]

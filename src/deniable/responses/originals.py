@@ -77,8 +77,7 @@ def _coverage(
     """Yield the coverage of all categories, for all records and in each stratum with records."""
     all_counts: Any
     drawn: Any
-    weights = original.weights
-    if weights is None:
+    if (weights := original.weights) is None:
         all_counts = original.counts(table.cells.names).reshape(-1)
         redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
         drawn = table.channel.randomize_counts(np.tile(all_counts, (redraws, 1)), generator)

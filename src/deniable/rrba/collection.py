@@ -83,9 +83,7 @@ def refuse_impossible(design: CollectionDesign, clients: int) -> None:
         )
     cells = [sum(design.tables[each].cells for each in own) for own in design.questions]
     # In a block of fewer clients than questions, each client adds the rows of one question.
-    blocks = -(-clients // design.block)
-    rows = min(blocks * sum(cells), clients * max(cells))
-    if rows > MAX_ROWS:
+    if (rows := min(-(-clients // design.block) * sum(cells), clients * max(cells))) > MAX_ROWS:
         raise DeniableError(
             f"{clients:,} clients in blocks of {design.block:,} have up to {rows:,} rows of "
             f"answers; allowed: {MAX_ROWS:,}. Make the blocks larger"
@@ -114,8 +112,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
                 q = np.full(table.cells, 1 / table.cells) if design.memory else found[each].table
                 counts = np.bincount(cells, minlength=table.cells)
                 parts.append((table, block, np.asarray(q), counts))
-    missing = set(design.tables) - {table.attributes for table, *_ in parts}
-    if missing:
+    if missing := set(design.tables) - {table.attributes for table, *_ in parts}:
         names = SEPARATOR.join(min(missing))
         raise DeniableError(f"no answer counts about {names}; ask more clients")
     return answers_table(design, parts)
@@ -214,8 +211,7 @@ def answers_by_table(
     groups = rows_by_table(answers)
     found = {}
     for combination, table in design.tables.items():
-        rows = groups.get(SEPARATOR.join(combination))
-        if rows is None or len(rows) % table.cells:
+        if (rows := groups.get(SEPARATOR.join(combination))) is None or len(rows) % table.cells:
             raise DataError(
                 f"the collection has no whole table of {SEPARATOR.join(combination)}; it is "
                 "damaged or belongs to another release. Restore it"

@@ -179,8 +179,7 @@ class ColumnEvidence:
             code = pc.match_substring_regex(texts, _CODE).fill_null(False)
             wrong = (counted > 0) & (~np.isfinite(numbers) | np.asarray(code))
             for place in np.flatnonzero(wrong)[:100].tolist():
-                text = texts[place].as_py()
-                if text.strip().casefold() not in STAND_INS:
+                if (text := texts[place].as_py()).strip().casefold() not in STAND_INS:
                     self._numbers = False
                     break
                 self.stand_ins[text] += int(counted[place])
@@ -191,8 +190,7 @@ class ColumnEvidence:
 
     def _see_decimals(self, texts: pa.Array, counted: np.ndarray) -> None:
         seen = texts.filter(pa.array(counted > 0))
-        with_comma = seen.filter(pc.match_substring_regex(seen, COMMA))
-        if len(with_comma):
+        if len(with_comma := seen.filter(pc.match_substring_regex(seen, COMMA))):
             self._grouped &= pc.all(pc.match_substring_regex(with_comma, _GROUPED)).as_py()
             self.decimal = ","
         with_point = seen.filter(pc.match_substring(seen, "."))

@@ -219,8 +219,7 @@ def _refuse_bad_weights(
         return f"{about} has {has}, which is not a weight; give a number of at least 0"
 
     numbers = weights_of(values, column.decimal)
-    bad = ~((numbers >= 0) & np.isfinite(numbers))
-    if bad.any():
+    if (bad := ~((numbers >= 0) & np.isfinite(numbers))).any():
         texts = values.cast(pa.string()).fill_null("").dictionary_encode()
         marked = np.where(bad, np.asarray(texts.indices), -1)
         faults.add_values(piece.where, piece.first, marked, texts.dictionary, problem)

@@ -129,8 +129,7 @@ def interior(polytope: Polytope) -> Interior | None:
     free = np.concatenate([free, polytope.entries + used])
     for share in TIGHTENED:
         centre = _centre(polytope.with_ratio(polytope.ratio**share), free)
-        found = _interior_of(polytope, free, centre)
-        if found is not None:
+        if (found := _interior_of(polytope, free, centre)) is not None:
             return found
     return None
 

@@ -141,8 +141,7 @@ class LinearPrograms:
         objective = np.zeros(self.polytope.variables)
         objective[: self.polytope.entries] = costs.ravel() / scale
         objective = self._change.T @ objective
-        found = self._constraints.minimise(objective, high=self.polytope.highest)
-        if found is None:
+        if (found := self._constraints.minimise(objective, high=self.polytope.highest)) is None:
             return None
         P = self.polytope.matrix(self._change @ np.maximum(found.x, 0.0))
         return Bounded(P, found.bound * scale)

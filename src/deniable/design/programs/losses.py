@@ -114,8 +114,7 @@ class InverseVariance(Variance):
     def cells(self, P: Floats) -> Floats:
         if P.shape[0] != P.shape[1]:  # by the left inverse of least variance
             return np.asarray(np.diagonal(inverse_of_information(P, self.proportions)) - self.own)
-        M = inverse(P)
-        if M is None:
+        if (M := inverse(P)) is None:
             return np.full(len(P), np.inf)
         return np.asarray((self.proportions @ P) @ M**2 - self.own)
 

@@ -56,8 +56,7 @@ def compare_tables(
         row: dict[str, Any] = {"columns": label, "cells": exact.size}
         row["l2_estimate"] = float(l2_distances(estimate, exact))
         for name, (table, column) in ESTIMATES.items():
-            own = parts.get(table, {}).get(label)
-            if own is not None and len(own) == exact.size:
+            if (own := parts.get(table, {}).get(label)) is not None and len(own) == exact.size:
                 found = own[column].to_numpy(dtype=float)
                 row[f"l2_{name}"] = float(l2_distances(found, exact))
                 row[f"js_{name}"] = float(jensen_shannon_distances(found, exact))

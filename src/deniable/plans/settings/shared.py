@@ -118,8 +118,7 @@ class ChannelOptions(RecordOptions, PrivacyOptions):
 
 def only_option(given: Mapping[str, object]) -> str:
     """Return the name of the one option in `given` that is not None; else raise `ValueError`."""
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) != 1:
+    if len(names := [name for name, value in given.items() if value is not None]) != 1:
         *first, last = given
         raise ValueError(
             f"{' and '.join(names) or 'none'} of {', '.join(first)} and {last} given; allowed: one "
