@@ -25,7 +25,7 @@ def quotients(above: Any, below: Any, otherwise: Any = 0.0) -> Floats:
     """
     shape, divisors = np.broadcast_shapes(np.shape(above), np.shape(below)), np.asarray(below)
     found = np.full_like(divisors, otherwise, dtype=float, shape=shape)
-    return np.divide(above, divisors, out=found, where=divisors > 0)
+    return np.asarray(np.divide(above, divisors, out=found, where=divisors > 0))
 
 
 def at_least(values: npt.ArrayLike, threshold: npt.ArrayLike) -> Flags:

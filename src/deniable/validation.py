@@ -66,8 +66,8 @@ def read_yaml(path: Path | str) -> Any:
     """Read the values of the YAML file at `path`, of at most 4 MB and 50 levels.
 
     Raises `DataError`, with file, line and remedy, if it cannot be read, is not YAML, contains
-    itself or repeats too much by aliases, has a number of over 1,000 digits, or a key of a mapping
-    twice.
+    itself or repeats too much by aliases, has a number of over 1,000 digits, or gives a key of a
+    mapping twice.
     """
     return yaml_values(text_of(path, MAX_BYTES), str(path))
 

@@ -258,8 +258,8 @@ class Released(ItemSetEstimates):
         See `deniable.analysis.independence.tested_tables`. The `tables`, each with the names of its
         columns, are by default all collected tables of a collection, else all pairs of columns of
         at most 400 cells, and at most 50,000 cells in all. `weight` and `seed` are as in
-        `independence`. Raises `DeniableError` if no table can be tested, or those requested are
-        larger.
+        `independence`. Raises `DeniableError` if no table can be tested, or the requested ones have
+        more cells.
         """
         chosen = ChosenTables.of(self.responses, self.domain, tables)
         return tested_tables(chosen, self.responses, weight, seed)

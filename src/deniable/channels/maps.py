@@ -96,8 +96,9 @@ class LinearMaps(ABC):
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of randomized values from true counts, as if every record were randomized.
 
-        The `counts` are non-negative integers of shape (..., size). The `generator` draws each
-        table of a batch. The result is int64, of shape (..., reports), with the same totals.
+        The `counts` are non-negative integers of shape (..., size). Each table of a batch is drawn
+        on its own by `generator`. The result is int64, of shape (..., reports) and with the same
+        totals.
         """
         refuse_no_source(generator, of_counts=True)
         return self._drawn_counts(self._whole_counts(counts), generator)

@@ -54,7 +54,7 @@ class ModelFit:
     def effective_records(self, model: LogLinearModel) -> Floats:
         """Return the least effective number of records of the `model`'s free margins, shape (...).
 
-        A share s of a margin with variance V is known as from s (1 - s) / V original records.
+        A margin's share s of variance V is known as well as from s (1 - s) / V original records.
         """
         shares, variances = self._margins(model)
         return self._least(shares * (1 - shares), variances)

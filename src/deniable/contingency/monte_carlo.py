@@ -165,7 +165,7 @@ def monte_carlo_test(
     small_cells : "table", "fitted" or "ignore"
         The counts below 5 that accept the null: of step one, of step two, none.
     to_the_end : bool
-        Whether to draw all tables after the null can no longer be rejected. The decision is the
+        Whether all tables are drawn even if the null can no longer be rejected. The decision is the
         same.
 
     Examples

@@ -193,8 +193,8 @@ def draw(network: BayesianNetwork, records: int, generator: np.random.Generator)
     """Draw independent `records`, each attribute given its parents (forward sampling).
 
     Counts have the noise of a sample, unlike counts of `deniable.datasets.surrogates.sample`. One
-    uniform number per record and attribute comes from `generator`, in the `network`'s ancestral
-    order.
+    uniform number per record and attribute is taken from the `generator`, in the ancestral order of
+    the `network`.
     """
     columns: dict[str, Codes] = {}
     for table in network.tables:

@@ -9,7 +9,7 @@ of the largest to the smallest eigenvalue of P'. The ratio is a lower bound of t
 the largest factor by which a relative error can grow. Among matrices of a given parity with real
 eigenvalues that are not negative, the form with p_u on the diagonal and p_d elsewhere has the
 smallest of both. Among all matrices, which the paper claims, it does not:
-tests/estimation/test_propagation.py proves the first statement and has counterexamples to the
+tests/estimation/test_propagation.py has the proof of the first statement and counterexamples to the
 second.
 """
 

@@ -13,7 +13,7 @@ estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviati
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
 bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
 that amount. The quantile of a level lies above a bin's edge if the proportion of records below the
-edge is smaller than the level: simultaneous bounds for proportions below all edges give an
+edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
 interval.
 
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not

@@ -39,9 +39,9 @@ SMALLEST_CLUSTER = 3
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
     """Return the upper ends of the domains [0, U_j], U_j = `factor` * max_j ([idp], section 4).
 
-    The maximum depends on the data: no epsilon covers these bounds. To release data, use bounds
-    known without it. `values`, at least 0, have the shape (records, attributes); `factor` is at
-    least 1.
+    The maximum depends on the data, so no epsilon covers these bounds. To release data, use bounds
+    that are known without it. `values`, at least 0, have the shape (records, attributes); `factor`
+    is at least 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")

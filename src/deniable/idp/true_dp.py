@@ -116,8 +116,8 @@ def noisy_histograms(
 def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bins: int) -> Counts:
     """Count the records of each class in bins of each attribute, without noise.
 
-    The shape is (attributes, `classes`, `bins`). For `values`, `labels`, `upper` see
-    `noisy_histograms`.
+    The shape is (attributes, `classes`, `bins`). See `noisy_histograms` for `values`, `labels`,
+    `upper`.
     """
     table = np.asarray(values, dtype=float)
     attributes = len(upper)

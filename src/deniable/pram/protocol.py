@@ -1,8 +1,8 @@
 """PRAM: the data owner randomizes a file, by attribute, jointly and within strata ([pram], 2).
 
 Unlike a respondent, an owner has the whole file: each stratum may have its own matrices, and a
-matrix may depend on the true frequencies. The result has all matrices, by stratum and block of
-attributes.
+matrix may depend on the true frequencies. The result has all matrices, for each stratum and block
+of attributes.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 If one party alone has a category, each table with its attribute has a single 1 in the row of that
 category. The columns of these entries are the party's values of all other attributes. Unique
-combinations, and parties that differ once a third is known, reveal more; so records found are a
+combinations, and parties that differ once a third is known, reveal more; so the records found are a
 lower bound.
 """
 

@@ -132,7 +132,7 @@ def counted(epsilon: Number | None) -> Number:
 def total_of(epsilons: Iterable[Number]) -> Number:
     """Return the exact sum of `epsilons`; math.inf if one of them is infinite."""
     found = list(epsilons)
-    return math.inf if math.inf in found else sum(map(Fraction, found), Fraction())
+    return math.inf if math.inf in found else sum((Fraction(each) for each in found), Fraction())
 
 
 def composed_epsilon(entries: Iterable[Entry]) -> Number:

@@ -29,8 +29,8 @@ class OriginalRecords:
     """The records of a `source`, a path or a table, that a `plan` randomizes.
 
     For the function `progress` see `Progress`. The `fingerprint` and the number of records are
-    known after `read`. Raises `DataError` if the file has other columns or types than the plan's
-    schema.
+    known after `read`. Raises `DataError` if the file has other columns or types than the schema of
+    the plan.
     """
 
     def __init__(self, source: Any, plan: Plan, progress: Progress = silent) -> None:

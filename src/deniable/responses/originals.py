@@ -117,8 +117,8 @@ def _covered(
 ) -> Floats:
     """Return how often intervals for the file cover; NaN through a singular matrix.
 
-    By the left inverse of least variance at the original proportions: for each redraw it takes
-    seconds.
+    By the left inverse of least variance at the original proportions: to find it for each redraw
+    takes seconds.
     """
     if channel.singular:
         return np.full(true.size, np.nan)

@@ -102,8 +102,8 @@ class Table:
     def of(cls, protocol: Protocol, names: Sequence[str]) -> "Table":
         """Return the table of some columns of a `protocol`, in the order of their `names`.
 
-        Raises `DeniableError` if no name is given, one is given twice, or is no column of the
-        protocol.
+        Raises `DeniableError` if no name is given, or a name is given twice or is not a column of
+        the protocol.
         """
         domain = domain_of(protocol.domain, names)
         clusters = dict.fromkeys(

@@ -73,8 +73,8 @@ class SquareWave(Channel):
     def of_epsilon(cls, cells: int, epsilon: float, half_width: int | None = None) -> "SquareWave":
         """Return the channel of `cells` with the largest exact epsilon that is at most `epsilon`.
 
-        There are 2 or more cells, epsilon is in (0, 30]. The default `half_width` is
-        `window_half_width`. Raises `ChannelError` for a parameter out of range, or too small for
+        There are 2 or more cells, and epsilon is in (0, 30]. The `half_width` is by default
+        `window_half_width`. Raises `ChannelError` if a parameter is out of range, or too small for
         floats.
         """
         refuse_epsilon(epsilon)

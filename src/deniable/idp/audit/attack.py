@@ -2,8 +2,8 @@
 
 **Attacks** decide between two neighbours as the original file of a release. For two equally likely
 neighbours, an attack on an epsilon-DP release is right with at most the probability e^epsilon / (1
-+ e^epsilon). An attack that is right more often proves a larger epsilon, at its interval's
-confidence.
++ e^epsilon). An attack that is right more often proves a larger epsilon, to the confidence of its
+interval.
 
 - *Likelihood*: the intruder sees the noisy centroids and chooses the neighbour of higher
   likelihood. No other attack on them is better.

@@ -122,8 +122,8 @@ class CollectedPlan(Plan):
         Raises
         ------
         DeniableError
-            If a parameter is out of range, a risk not accepted, or not one of epsilon and keep
-            given.
+            If a parameter is out of range, a risk is not accepted, or not one of epsilon and keep
+            is given.
         """
         if epsilon is not None and keep is None:
             refuse_bad_budget(epsilon)
