@@ -15,6 +15,19 @@ Sparse = Any  # a sparse matrix of SciPy, which brings no types: mostly `scipy.s
 ROUNDING = 1e-9  # by which share of a threshold floats that come from arithmetic may miss it
 
 
+def quotients(above: Any, below: Any, otherwise: Any = 0.0) -> Floats:
+    """Return `above` / `below`, and `otherwise` where `below` is not above 0; shapes broadcast.
+
+    Examples
+    --------
+    >>> quotients([1.0, 2.0], [4.0, 0.0]).tolist()
+    [0.25, 0.0]
+    """
+    shape, divisors = np.broadcast_shapes(np.shape(above), np.shape(below)), np.asarray(below)
+    found = np.full_like(divisors, otherwise, dtype=float, shape=shape)
+    return np.asarray(np.divide(above, divisors, out=found, where=divisors > 0))
+
+
 def at_least(values: npt.ArrayLike, threshold: npt.ArrayLike) -> Flags:
     """Return where `values` are at least a `threshold`, or miss it by rounding alone.
 

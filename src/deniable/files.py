@@ -29,8 +29,7 @@ MARK_OF_FOLDERS = ".snakemake_timestamp"
 """Snakemake's mark in a folder that is an output, made after the job."""
 PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
 
-ABANDONED_AFTER = 86_400.0
-"""Seconds without a change, after which a temporary file is abandoned."""
+ABANDONED_AFTER = 86_400.0  # seconds without a change, after which a temporary file is abandoned
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 
 

@@ -122,8 +122,7 @@ def read_given_json(path: Path | str) -> Any:
     text = text_of(path, 100 * MAX_BYTES)
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        if len(found := dict(pairs)) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in found if names.count(name) > 1)
             raise DataError(f"{path}: {shown(twice)} is given a second time; allowed: once")

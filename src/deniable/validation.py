@@ -151,8 +151,7 @@ def fault_lines(
 
     An option of two possible types has one line too. The `error` is from validation by the `model`.
     `whole` replaces the path if all options together are invalid. `words` are the allowed values in
-    the file's own words, by pydantic's types of errors; ``quoted`` is the hint for a number in
-    quotes.
+    the file's own words, by pydantic's types of errors; ``quoted`` is for a number in quotes.
 
     Examples
     --------
@@ -183,8 +182,6 @@ def fault_lines(
 
 @dataclass(frozen=True)
 class _Place:
-    """The place of an error."""
-
     path: str  # as people write it, such as studies.first.grids[0].p
     holder: type[BaseModel]  # the section that the option is in
     kinds: tuple[Any, ...]  # the types that the option may have

@@ -22,14 +22,12 @@ from deniable.records import Attribute, Domain
 from deniable.responses import Counted
 from deniable.schema import MISSING, Column
 
-Names = Sequence[str] | str
-"""Columns, or one of them."""
+Names = Sequence[str] | str  # columns, or one of them
 Tables = Sequence[Sequence[str]]
 Targets = Literal["population", "file", "both"]
 TARGETS: tuple[Target, ...] = ("population", "file")
 ROUNDING = 1e-9
-MIN_RECORDS = 2 - 1e-9
-"""Records that an estimate for a population needs, but for rounding."""
+MIN_RECORDS = 2 - 1e-9  # records that an estimate for a population needs, but for rounding
 
 
 class Options(TypedDict, total=False):

@@ -20,13 +20,11 @@ from deniable.estimation import (
     student,
     weighted_own_proportions,
 )
-from deniable.records import Domain
 from deniable.responses import Counted, Responses, Table, TableStratum
 
 REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
 """The method of estimates if matrices are kept back."""
-ColumnValues = dict[str, Any]
-"""The columns of a table of estimates, by name."""
+ColumnValues = dict[str, Any]  # the columns of a table of estimates, by name
 
 
 class Estimator:
@@ -62,13 +60,10 @@ class Estimator:
 
     def count(self, tables: Sequence[Table]) -> None:
         """Count the randomized values of all `tables` in one pass over the records."""
-        found: list[Domain] = []
-        for table in tables:
-            if table.countable:
-                found += [table.reports, _of_cluster(table).reports]
-            else:
-                found += [side.reports for side in table.sides]
-        self.source.count(found, self.weight)
+        parts = (
+            (table, _of_cluster(table)) if table.countable else table.sides for table in tables
+        )
+        self.source.count([each.reports for own in parts for each in own], self.weight)
 
     def counted(self, table: Table) -> Counted:
         """Return the counts of the randomized values of a `table`; see `refuse_impossible`."""
@@ -124,8 +119,7 @@ class Estimator:
         return estimate, errors
 
     def _distribution(self, table: Table) -> Distribution:
-        key = table.reports.names
-        if key not in self._known:
+        if (key := table.reports.names) not in self._known:
             self._known[key] = _distribution(table, self.counted(table))
         return self._known[key]
 
@@ -149,8 +143,7 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
         return consistent(table.channel, counted.counts)
     shares, found, ways, gap = counted.proportions, np.zeros(table.cells.size), [], 0.0
     for stratum in table.strata:
-        own = counted.part(stratum.at)
-        if own.records:
+        if (own := counted.part(stratum.at)).records:
             within = consistent(stratum.channel, own.counts)
             found[stratum.at] = shares[stratum.at].sum() * within.proportions
             ways.append(within.method)

@@ -28,8 +28,7 @@ MAX_TESTED = 512
 """Cells, and randomized values, of a table that is tested by its counts. Monte Carlo tables of
 1,024 cells take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
-MAX_ORDERED = 1 << 33
-"""Products of scores in all random orders: some seconds."""
+MAX_ORDERED = 1 << 33  # products of scores in all random orders: some seconds
 
 
 @dataclass(frozen=True)

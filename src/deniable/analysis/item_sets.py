@@ -13,10 +13,8 @@ from deniable.errors import DeniableError, shown
 from deniable.pram import Transactions, frequent_item_sets, item_set_supports, rule_confidences
 from deniable.responses import Responses
 
-AT_ONCE = 32
-"""Columns that are held in memory before they become bits."""
-MAX_BITS = 1 << 31
-"""Values of all items and records in memory, of one bit each: 256 MB."""
+AT_ONCE = 32  # columns that are held in memory before they become bits
+MAX_BITS = 1 << 31  # values of all items and records in memory, of one bit each: 256 MB
 Rules = Sequence[tuple[Sequence[str], Sequence[str]]]
 
 

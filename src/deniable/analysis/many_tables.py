@@ -23,10 +23,8 @@ from deniable.records import Domain
 from deniable.responses import Responses, Table
 from deniable.schema import Column
 
-MAX_CELLS_OF_PAIR = 400
-"""Cells of a pair of columns that is analysed by default."""
-MAX_CELLS = 50_000
-"""Cells of all tables together; consistency then takes some ten seconds."""
+MAX_CELLS_OF_PAIR = 400  # cells of a pair of columns that is analysed by default
+MAX_CELLS = 50_000  # cells of all tables together; consistency then takes some ten seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,7 @@ class ChosenTables:
             return cls(tuple(responses.estimable_table(each) for each in names), {})
         collected = () if pairs_alone else responses.collected_tables
         in_order = sorted(collected or (), key=lambda each: [domain.position(n) for n in each])
-        names = in_order or list(combinations(domain.names, 2))
-        if not names:
+        if not (names := in_order or list(combinations(domain.names, 2))):
             raise DeniableError("one column has no pairs; plan at least two columns")
         cells = {each: domain.project(each).size for each in names}
         tables, left_out, total = {}, {}, 0

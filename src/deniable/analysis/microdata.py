@@ -86,8 +86,7 @@ def adjusted(protected: Responses) -> pd.DataFrame:
     `DeniableError` if no column's randomized values are categories.
     """
     clusters = protected.clusters()
-    tables = [table for table in clusters if table.returns_categories]
-    if not tables:
+    if not (tables := [table for table in clusters if table.returns_categories]):
         raise DeniableError(
             "no column's reports are categories of its own, so weights cannot make them add up; "
             "use the tables, or synthetic records"

@@ -34,8 +34,7 @@ def summarized(
     They are estimated by `options` from the column's `table` of a `known` estimator. Mean and
     standard deviation follow from the unbiased estimate, with the error of their linearization. The
     variance adds the squared error of the mean, by which the spread around an estimated mean falls
-    short. The standard deviation and its limits are roots of the variance's, or 0 if that is
-    negative.
+    short. The standard deviation and its limits are roots of the variance's, 0 if negative.
 
     A quantile is the smallest point up to which the consistent distribution has the proportion, one
     of `shares`, or the end of its interval if that point lies outside. The interval inverts tests

@@ -37,8 +37,7 @@ def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     ``=`` holds for each of the values between ``|``, ``!=`` for all others, a missing value
     included. ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns, and never hold
     for a missing value, which is written ``(missing)``. Several conditions on a column must all
-    hold. A mapping as the `query` has one value, or a list of values, for each column of the
-    `schema`.
+    hold. As a mapping, the `query` has a value, or a list of values, by column of the `schema`.
 
     On a grid, ``=`` takes a point and holds for all values that count at it. An order takes a
     boundary: the middle of two points, or an edge between two intervals. A value that equals a
@@ -77,8 +76,7 @@ def _conditions(query: Query) -> list[tuple[str, str, list[str]]]:
         ]
     found, at = [], 0
     while at < len(query):
-        match = _CONDITION.match(query, at)
-        if match is None:
+        if (match := _CONDITION.match(query, at)) is None:
             raise DeniableError(f"the query {query!r} is not clear from {query[at:]!r}; {FORM}")
         values = re.findall(rf"(?:^|\|)({_VALUE})", match["values"])
         found.append((_bare(match["name"]), match["sign"], [_bare(value) for value in values]))

@@ -9,8 +9,7 @@ import pandas as pd
 from deniable.errors import from_extras
 
 DIGITS, WHOLE_FROM = 4, 1000
-SHORT = 8
-"""Characters up to which a number is not rounded, as points of a grid."""
+SHORT = 8  # characters up to which a number is not rounded, as points of a grid
 OF_TARGET = {
     "population": "the population that these records were drawn from, one by one",
     "file": "these very records",

@@ -157,8 +157,7 @@ class Released(ItemSetEstimates):
         chosen = numeric if named is None else list(named)
         if masked is not None:
             own = set(masked["column"])
-            chosen = [name for name in chosen if name not in own]
-            if not chosen:
+            if not (chosen := [name for name in chosen if name not in own]):
                 return masked
         for name in chosen:
             if name not in numeric:
@@ -187,10 +186,9 @@ class Released(ItemSetEstimates):
         `**options`, and errors, are as in `margins`.
         """
         known, wanted = self._estimator(**options)
-        answers = known.answers([self._table(names)], wanted, by_stratum=by_stratum)
         parts = [
             pd.DataFrame(cells_as_columns(table.domain, self._columns, list(columns)) | columns)
-            for table, columns in answers
+            for table, columns in known.answers([self._table(names)], wanted, by_stratum=by_stratum)
         ]
         return pd.concat(parts, ignore_index=True)
 

@@ -18,8 +18,7 @@ from deniable.estimation import euclidean_projection, student
 from deniable.records import Domain
 from deniable.responses import Responses, Side, Table, cells_of
 
-AT_ONCE = 1 << 22
-"""Scores that are held at a time."""
+AT_ONCE = 1 << 22  # scores that are held at a time
 
 
 class Scores:
@@ -111,8 +110,7 @@ def scored(
     """
     pairs = zip(table.parts, table.sides, strict=True)
     sets = [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
-    scores = Scores(source, table.sides, sets, weight, options.inverse)
-    limits, records = scores.estimates(options)
+    limits, records = Scores(source, table.sides, sets, weight, options.inverse).estimates(options)
     cells = Domain(tuple(attribute for part in table.parts for attribute in part))
     order = np.argsort(cells_of(cells, table.domain))
     parts = [each[order] for each in (*limits, euclidean_projection(limits[0]))]

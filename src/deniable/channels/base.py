@@ -125,8 +125,7 @@ class Channel(LinearMaps):
         weights = distribution(self._fitting(prior, "the prior"), "the prior")
         joint = (self.matrix() * weights[:, None]).T
         total = joint.sum(axis=1, keepdims=True)
-        unknown = np.full_like(joint, np.nan)
-        return np.asarray(np.divide(joint, total, out=unknown, where=total > 0))
+        return np.asarray(np.divide(joint, total, out=np.full_like(joint, np.nan), where=total > 0))
 
     def estimate(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> Floats:
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
@@ -279,10 +278,8 @@ def _errors_of(
     else:
         values, squares = estimate @ weights.T, estimate @ (weights**2).T
         moments = frequencies @ (channel.solve(weights) ** 2).T
-    if target == "file":
-        variance = (moments - squares) / records
-    else:
-        variance = (moments - values**2) / (records - 1)
+    own, fixed = (squares, 0) if target == "file" else (values**2, 1)
+    variance = (moments - own) / (records - fixed)
     return roots_of_variances(variance, 1e-12 * np.abs(moments) / records)
 
 

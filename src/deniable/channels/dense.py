@@ -58,8 +58,7 @@ class DenseChannel(Channel):
         if P.size > MAX_DENSE**2:
             raise ChannelError(
                 f"a dense matrix of {P.shape[0]:,} by {P.shape[1]:,} is over the limit of "
-                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use a channel of another kind, or a "
-                "product"
+                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use a channel of another kind, or a product"
             )
         if not np.all(np.isfinite(P)):
             raise ChannelError("a channel's probabilities must be finite numbers")
@@ -67,8 +66,7 @@ class DenseChannel(Channel):
             u, v = np.argwhere(P < 0)[0]
             raise ChannelError(f"entry {P[u, v]:g} of row {u}, column {v} is negative")
         sums = P.sum(axis=1)
-        wrong = np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
-        if wrong.size:
+        if (wrong := np.flatnonzero(np.abs(sums - 1) > ROW_SUM_TOLERANCE)).size:
             raise ChannelError(f"row {wrong[0]} sums to {sums[wrong[0]]:.9g}, not to 1")
         P.setflags(write=False)
         object.__setattr__(self, "entries", P)
@@ -104,8 +102,7 @@ class DenseChannel(Channel):
         # that is drawn. At a condition number of 1e6 it takes the error from 1e-11 to 1e-14.
         rows = self.entries.astype(np.longdouble)
         rows /= rows.sum(axis=1, keepdims=True)
-        refined = inverse + inverse @ (np.eye(self.size) - rows @ inverse)
-        return np.asarray(refined, dtype=float)
+        return np.asarray(inverse + inverse @ (np.eye(self.size) - rows @ inverse), dtype=float)
 
     def _left_inverse(self) -> Floats:
         """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of values at the reference.

@@ -109,8 +109,7 @@ def log_rounded_up(ratio: Fraction | None) -> float:
         return math.inf
     if ratio - 1 < _CLOSE_TO_ONE:
         return rounded_up(ratio - 1)  # ln(1 + x) is below x, by less than a float can show
-    quotient = _PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    logarithm = _PRECISE.ln(quotient)
+    logarithm = _PRECISE.ln(_PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
     nearest = float(logarithm)
     certain = Decimal(nearest) >= logarithm + abs(logarithm) * _SLACK
     return nearest if certain else math.nextafter(nearest, math.inf)

@@ -126,8 +126,7 @@ def rows_in_order(
                 f"{row.file}: line {row.line} has {len(row.cells)} cells, the header has "
                 f"{len(header.cells)}; give as many, and write decimals with a point"
             )
-        name = row.cells[at]
-        if not name:
+        if not (name := row.cells[at]):
             raise DataError(f"{row.file}: line {row.line} names no category; give it one")
         if name in found:
             raise DataError(
@@ -252,8 +251,7 @@ def read_channel(path: Path | str) -> NamedChannel:
 
     Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
     file cannot be read, if rows and columns differ without the word "report" in the header, if a
-    name is there twice, if a value is missing, negative or not a number, or if a row does not sum
-    to 1.
+    name is there twice, if a value is missing, negative or no number, or a row does not sum to 1.
     """
     file = Path(path)
     header, *rows = rows_of(file)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, quotients
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.channels.asked import refuse_epsilon
 from deniable.channels.maps import distribution, refuse_no_records
@@ -57,8 +57,7 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
     unknown = np.isnan(bayes).any(axis=1)
     if unknown.any():
         alike = P[:, unknown].T
-        reached = alike.sum(axis=1, keepdims=True)
-        bayes[unknown] = np.divide(alike, reached, out=np.zeros_like(alike), where=reached > 0)
+        bayes[unknown] = quotients(alike, alike.sum(axis=1, keepdims=True))
     R = P @ bayes
     return DenseChannel(R / R.sum(axis=1, keepdims=True))
 
@@ -156,8 +155,7 @@ def disclosed_proportions(channel: Channel) -> Floats:
     P = channel.matrix()
     groups, group_of = scipy.sparse.csgraph.connected_components(P > 0, connection="strong")
     leaving = {int(group_of[u]) for u, v in np.argwhere(P > 0) if group_of[u] != group_of[v]}
-    closed = [group for group in range(groups) if group not in leaving]
-    if len(closed) > 1:
+    if len(closed := [group for group in range(groups) if group not in leaving]) > 1:
         raise ChannelError(
             f"the matrix has {len(closed)} groups of categories that do not report each other: it "
             "is invariant for any shares of these; take the groups one by one"

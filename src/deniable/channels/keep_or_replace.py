@@ -195,8 +195,7 @@ class KeepOrReplace(Channel):
 
     def exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
         """Return a + b_v and b_v, v the `category`, of the matrix that is drawn."""
-        a = Fraction(self.diagonal_weight)
-        weights = self._weights
+        a, weights = Fraction(self.diagonal_weight), self._weights
         elsewhere = (1 - a) * Fraction(weights[category], sum(weights)) if any(weights) else 1 - a
         if self.diagonal_weight + self.replacement[category] == 0:
             return Fraction(0), elsewhere  # meant to be 0, whatever the rounding of a
@@ -234,8 +233,7 @@ class KeepOrReplace(Channel):
         return np.asarray((reported - b * total) / self.diagonal_weight)
 
     def solve(self, weights: Floats) -> Floats:
-        centred = weights - (weights @ self._b)[..., None]
-        return np.asarray(centred / self.diagonal_weight)
+        return np.asarray((weights - (weights @ self._b)[..., None]) / self.diagonal_weight)
 
     def second_moments(self, reported: Floats) -> Floats:
         # In a product this runs along one axis, where `reported` does not sum to 1.
@@ -269,5 +267,4 @@ class KeepOrReplace(Channel):
         return exact_ratio(max(diagonal, elsewhere), min(diagonal, elsewhere))
 
     def _fill_matrix(self) -> Floats:
-        matrix = self.diagonal_weight * np.eye(self.size) + self._b
-        return np.asarray(np.maximum(matrix, 0.0))
+        return np.asarray(np.maximum(self.diagonal_weight * np.eye(self.size) + self._b, 0.0))

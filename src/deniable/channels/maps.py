@@ -155,8 +155,7 @@ class LinearMaps(ABC):
 
     def own_moments(self, power: int) -> Floats:
         """Return for each category u the sum over v of P[u, v] * D[v, u] ** `power`, (size,)."""
-        scores = self.solve(np.eye(self.size))
-        return np.asarray((self.matrix() * scores**power).sum(axis=1))
+        return np.asarray((self.matrix() * self.solve(np.eye(self.size)) ** power).sum(axis=1))
 
     @property
     @abstractmethod
@@ -226,8 +225,7 @@ class LinearMaps(ABC):
         values = self._fitting(counts, "counts", self.reports)
         if not np.isfinite(values).all() or (values < 0).any():
             raise ChannelError("counts must be finite and not negative")
-        totals = values.sum(axis=-1, keepdims=True)
-        if not totals.all():
+        if not (totals := values.sum(axis=-1, keepdims=True)).all():
             raise ChannelError("counts are all zero: there is nothing to estimate from")
         return values / totals, totals if values.ndim > 1 else totals[0]
 

@@ -29,8 +29,7 @@ class ProductChannel(Channel):
     at a time. Tables of randomized values have the axes of `report_shape`.
 
     The parity of the product is the product of the parities, its epsilon their sum: independent
-    values of one record compose exactly, because the worst pair of records is worst on every
-    attribute.
+    values of one record compose exactly, because the worst pair of records is worst everywhere.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """The command line `deniable`; docs/command-line.md has formats and keys.
 
-Exit codes: 0 for success, 1 if an answer does not exist, 2 for an error in a file, an option or a
-command.
+Exit codes: 0 for success, 1 if an answer does not exist, 2 for a wrong file, option or command.
 """
 
 import argparse

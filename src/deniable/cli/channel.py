@@ -48,10 +48,8 @@ def run(options: argparse.Namespace) -> None:
         options.parser.error("argument --breach: RHO_1 must be smaller than RHO_2")
     if options.set and not options.prior:
         options.parser.error("argument --set: it needs --prior")
-    if options.column:
-        named = channel_of_plan(options.matrix, options.column)
-    else:
-        named = read_channel(options.matrix)
+    file, column = options.matrix, options.column
+    named = channel_of_plan(file, column) if column else read_channel(file)
     prior = read_prior(options.prior, named.categories) if options.prior else None
     counts = read_counts(options.counts, named.reports) if options.counts else None
     answers = privacy(named) | dict.fromkeys(IF_ASKED_FOR)

@@ -33,7 +33,6 @@ def run(options: argparse.Namespace) -> None:
         raise DeniableError(f"{options.out}: a file is there already; name another folder")
     inputs = [options.file, options.schema, *prior_files(options.prior)]
     refuse_overwriting(options.out and options.out / TABLE, inputs, "comparison", COMPARISON)
-    public = options.public or options.prior
     found = compare(
         options.file,
         schema,
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
         options.table or (),
         clusters=options.cluster or (),
         responses=options.responses,
-        prior=priors(schema, options.prior) if public else None,
+        prior=priors(schema, options.prior) if options.public or options.prior else None,
         progress=_show_progress,
     )
     if options.out:

@@ -123,8 +123,7 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
         what, value = next(iter(required.items()))
         holds = "holds" if required["holds"] else "does NOT hold"
         facts.append((f"required {what}", f"{value}: {holds}", "for any prior"))
-    errors = properties["standard_error"]
-    if errors is not None:
+    if (errors := properties["standard_error"]) is not None:
         sampling = "with" if properties["target"] == "population" else "without"
         remark = f"largest of all categories, {properties['records']} records, {sampling} sampling"
         facts.append(("standard error", float(max(errors)), remark))

@@ -16,8 +16,7 @@ from deniable.files import write_table, write_text, written_whole
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
-QUERY = "query "
-"""Beginning of the titles of queries, which have one table of answers."""
+QUERY = "query "  # beginning of the titles of queries, which have one table of answers
 
 
 def run(options: argparse.Namespace) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from deniable.errors import DeniableError
 
-BEGINNING = 4096
-"""Bytes of a file that decide its kind. The patterns below match them."""
+BEGINNING = 4096  # bytes of a file that decide its kind. The patterns below match them.
 PLAN = rb'\s*\{.*?"format"\s*:\s*"deniable-plan"'
 MATRIX = rb"true category"
 MATRICES = rb"stratum,block,true,reported,probability"

@@ -31,8 +31,7 @@ def columns_of(text: str) -> tuple[str, ...]:
     """
     names, at, end = list[str](), 0, ","
     while end:
-        match = NAME.match(text, at)
-        if match is None:
+        if (match := NAME.match(text, at)) is None:
             raise argparse.ArgumentTypeError(f"{shown(text)} is not a list of columns; {FORM}")
         quoted, bare, end = match.groups()
         names.append(bare if quoted is None else quoted.replace('""', '"'))

@@ -81,8 +81,7 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
-    epsilon = options.epsilon
-    if epsilon is None:
+    if (epsilon := options.epsilon) is None:
         epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
     clusters = _clusters_from(options, schema) if options.clusters_from else options.cluster or ()
     if options.part is not None and data is not None:
@@ -118,8 +117,7 @@ def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequ
     settings = cast("ColumnsSettings", settings_from(values, where))
     assert settings.clusters is not None
     part = None if options.part is None else _part(options.part)
-    known = _released([public], schema, part)
-    return settings.clusters.find(PlanInputs(schema, released=known))[0]
+    return settings.clusters.find(PlanInputs(schema, released=_released([public], schema, part)))[0]
 
 
 def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dict[str, Responses]":
@@ -142,8 +140,7 @@ def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dic
 
 
 def _part(given: str) -> Part:
-    match = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)
-    if match is None:
+    if (match := re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)) is None:
         text = f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
         raise DeniableError(text)
     return Part(int(match[2]), int(match[1]), match[3])
@@ -190,8 +187,7 @@ def _write_matrices(options: argparse.Namespace, plan: Plan) -> None:
 
 def prior_files(given: list[str] | None) -> list[Path]:
     """Return the files of the distributions `given` as COLUMN=FILE."""
-    files = (each.partition("=")[2] for each in given or [])
-    return [Path(file) for file in files if file]
+    return [Path(file) for file in (each.partition("=")[2] for each in given or []) if file]
 
 
 def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:

@@ -62,8 +62,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"total epsilon of population {population}, in {ledger.folder}: {total}")
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
-    file = options.out / "private" / "risk.csv"
-    if file.exists():
+    if (file := options.out / "private" / "risk.csv").exists():
         risk = read_table(file)
         for row in risk[risk["about"] == RISK_OF_RECORDS].to_dict("records"):
             print(f"{row['measure']}: {row['before']:.0f}")

@@ -152,14 +152,12 @@ def _reply(
     reply = client.answer(question)
     if isinstance(reply, Answer) and question not in given:
         pairs = [each for pair in (given | {question: reply}).items() for each in pair]
-        text = "".join(agreement.line("", each) + "\n" for each in pairs)
-        replace_durably(file, text.encode())
+        replace_durably(file, "".join(agreement.line("", each) + "\n" for each in pairs).encode())
     return replace(reply, question=number)
 
 
 def _ask(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
-    inputs = [options.plan, options.clients]
-    refuse_overwriting(options.reports, inputs, "file of reports", REPORTS)
+    refuse_overwriting(options.reports, [options.plan, options.clients], "file of reports", REPORTS)
     if not 0 <= options.wait <= MAX_WAIT:
         raise DeniableError(f"--wait {options.wait:g}: give 0 to {MAX_WAIT:,} seconds")
     design = agreement.design

@@ -163,8 +163,7 @@ def nearest_agreeing(
 
     start = programs.nearest_cells(observed, weights, sums, links, values)
     solved = _newton(*start, observed, weights, sums, links, values)
-    parts = np.split(solved, np.cumsum(sizes)[:-1])
-    pairs = zip(tables.items(), parts, strict=True)
+    pairs = zip(tables.items(), np.split(solved, np.cumsum(sizes)[:-1]), strict=True)
     whole = {names: part.reshape(cells.shape) for (names, cells), part in pairs}
     return _without_negatives(agreement.averaged(whole, precisions)), False
 

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, quotients
 from deniable.contingency.agreement import Agreement, marginal, nearest_agreeing
 from deniable.contingency.log_linear import effect_columns, subsets
 from deniable.errors import DeniableError, refuse_unknown
@@ -48,8 +48,7 @@ class NoisyTable:
     """A table of estimated proportions.
 
     The `proportions` are finite and can be negative. They have one axis for each of the
-    `attributes`. The positive `precision` is one over the variance of a cell, up to a factor common
-    to all tables.
+    `attributes`. The positive `precision` is one over a cell's variance, up to a common factor.
     """
 
     attributes: Names
@@ -133,8 +132,7 @@ class Layout:
             place = self.places[table.attributes]
             total[place] += table.precision * table.proportions.reshape(-1)
             weights[place] += table.precision
-        observed = np.divide(total, weights, out=np.zeros_like(total), where=weights > 0)
-        return observed, weights
+        return quotients(total, weights), weights
 
     def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
         """Return effects averaged over `tables` by the margin's precision; 0 if unobserved."""
@@ -142,9 +140,7 @@ class Layout:
         # Columns within a table are orthogonal; their squares are one over the cells that a cell
         # of the margin sums over.
         weighted = self.basis.T @ (weights * (observed - self.even))
-        squares = self.basis.power(2).T @ weights
-        averages = np.divide(weighted, squares, out=np.zeros_like(squares), where=squares > 0)
-        return np.asarray(averages)
+        return quotients(weighted, self.basis.power(2).T @ weights)
 
     def not_shown(self, weights: Floats) -> npt.NDArray[np.int64]:
         """Return the positions of effects that no table shows, by the `weights` of `observed`."""
@@ -169,8 +165,7 @@ def _basis(
     shape, found = tuple(sizes[name] for name in names), []
     for subset in subsets(range(len(names))):
         own = [names[axis] for axis in subset]
-        canonical = tuple(sorted(own))
-        if canonical not in effects:
+        if (canonical := tuple(sorted(own))) not in effects:
             free = [sizes[name] - 1 for name in canonical]
             first = sum(each.size for each in effects.values())
             effects[canonical] = first + np.arange(math.prod(free)).reshape(free)
@@ -259,8 +254,7 @@ def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable])
     together, or no table has two of them. A `DeniableError` is raised if the tables disagree, or no
     table without a negative cell has their margins; then use `consistent_tables`.
     """
-    apart = largest_disagreement(tables)
-    if apart > AGREEMENT:
+    if (apart := largest_disagreement(tables)) > AGREEMENT:
         raise DeniableError(
             f"the tables disagree on shared margins by up to {apart:.3g}, so no table has the "
             "margins of all; make them consistent first (consistent_tables)"
@@ -275,8 +269,7 @@ def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable])
 
         _, weights = layout.observed(tables)
         free = layout.not_shown(weights)
-        extra = smallest_norm(found, layout.basis[own][:, free])
-        if extra is None:
+        if (extra := smallest_norm(found, layout.basis[own][:, free])) is None:
             raise DeniableError(
                 f"no table over {' x '.join(names)} has the margins of the given tables without a "
                 "negative cell; use consistent_tables, which minimises the misfit instead"
@@ -292,8 +285,7 @@ def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
     _sizes(tables)
     largest = max((abs(float(t.proportions.sum()) - 1) for t in tables), default=0.0)
     for first, second in combinations(tables, 2):
-        shared = [name for name in first.attributes if name in second.attributes]
-        if shared:
+        if shared := [name for name in first.attributes if name in second.attributes]:
             one, other = (marginal(t.attributes, t.proportions, shared) for t in (first, second))
             largest = max(largest, float(np.abs(one - other).max()))
     return largest
@@ -305,8 +297,7 @@ def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -
     if norm == "l1":
         return programs.least_absolute(layout.even, layout.basis, observed, np.sqrt(weights))
     effects = programs.least_squares(layout.even, layout.basis, observed, weights)
-    free = layout.not_shown(weights)
-    if not free.size:
+    if not (free := layout.not_shown(weights)).size:
         return effects
     # The observed tables are settled, shrunk by what the solver left below zero, for then the rest
     # has a solution; of the others the smallest.
@@ -314,8 +305,7 @@ def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -
     settled[free] = 0.0
     touched = np.flatnonzero(abs(layout.basis[:, free]).sum(axis=1) > 0)
     known = layout.cells(settled * (1 - _share_to_even(layout, effects)))[touched]
-    extra = programs.smallest_norm(known, layout.basis[touched][:, free])
-    if extra is not None:
+    if (extra := programs.smallest_norm(known, layout.basis[touched][:, free])) is not None:
         effects = effects.copy()
         effects[free] = extra
     return effects

@@ -34,8 +34,7 @@ Carlo tables from the fitted null, fitted again, give the p-value.
 For several keep-or-replace channels with the same retention probability, such as the blocks of
 [rrba], pass the sum of their counts and the channel with the average replacement, weighted by
 counts. The expectation is then exact, also if later channels depended on earlier values. The
-variance is overstated by the variance of the replacements between blocks, so the test is
-conservative.
+variance is overstated by that of the replacements between blocks, so the test is conservative.
 
 **Weights** that depend on the answers distort a table, and every test that counts records as one
 each then rejects a true null of the population. Here the model is fitted by the weights (a
@@ -62,7 +61,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
+from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least, quotients
 from deniable.channels import Channel
 from deniable.contingency import likelihood
 from deniable.contingency.log_linear import LogLinearModel
@@ -167,8 +166,7 @@ def channel_test(
     expected = _least_expected(records, fit, channel)
     # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
     # what they happened to report.
-    even = np.full(model.cells, 1 / model.cells)
-    of_one = likelihood.fit_at(even, np.ones(()), channel, model)
+    of_one = likelihood.fit_at(np.full(model.cells, 1 / model.cells), np.ones(()), channel, model)
     effective = np.asarray(records * of_one.effective_records(model))
     distance = fit.distance_from_zero(model)
     valid = fit.converged & at_least(expected, LEAST_EXPECTED)
@@ -238,13 +236,10 @@ def weighted_channel_test(
 def score_statistic(reports: npt.ArrayLike, fit: likelihood.ModelFit, channel: Channel) -> Floats:
     """Return X^2 of `reports` under a `fit` through the `channel`, shape (...)."""
     counts = np.asarray(reports, dtype=float)
-    records = counts.sum(axis=-1, keepdims=True)
-    expected = records * fit.reported
+    expected = counts.sum(axis=-1, keepdims=True) * fit.reported
     if channel.square:
         return chi_squared(counts, expected)
-    roots = np.sqrt(expected)
-    apart = np.divide(counts - expected, roots, out=np.zeros_like(roots), where=roots > 0)
-    flat = apart.reshape(-1, 1, channel.reports)
+    flat = quotients(counts - expected, np.sqrt(expected)).reshape(-1, 1, channel.reports)
     found = np.empty(len(flat))
     for those, basis in _told(fit, channel):
         found[those] = np.sum((flat[those] @ basis) ** 2, axis=(1, 2))
@@ -259,8 +254,7 @@ def _least_expected(records: Floats, fit: likelihood.ModelFit, channel: Channel)
     found = np.empty(len(reported))
     for those, basis in _told(fit, channel):
         weight = np.sum(basis**2, axis=2)  # times the proportion of the report
-        ratios = np.full_like(weight, np.inf)
-        found[those] = np.divide(reported[those], weight, out=ratios, where=weight > 0).min(axis=1)
+        found[those] = quotients(reported[those], weight, np.inf).min(axis=1)
     return np.asarray(records * found.reshape(records.shape))
 
 
@@ -271,8 +265,7 @@ def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, F
     """
     across = channel.matrix().T
     reported = fit.reported.reshape(-1, channel.reports)
-    roots = np.sqrt(reported)
-    scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+    scale = quotients(1.0, np.sqrt(reported))
     for those in likelihood.portions(len(reported), across.size):
         yield those, np.linalg.qr(scale[those, :, None] * across)[0]
 
@@ -280,9 +273,7 @@ def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, F
 def chi_squared(counts: Floats, expected: Floats) -> Floats:
     """Return the sum over cells of (`counts` - `expected`)^2 / `expected`, shape (...)."""
     # A report that the fit holds to be impossible and that nobody gave adds nothing.
-    parts = np.zeros_like(expected)
-    np.divide((counts - expected) ** 2, expected, out=parts, where=expected > 0)
-    return np.asarray(parts.sum(axis=-1))
+    return np.asarray(quotients((counts - expected) ** 2, expected).sum(axis=-1))
 
 
 def _monte_carlo_p_values(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel
 from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError, SingularChannelError
@@ -54,15 +54,14 @@ class ModelFit:
     def effective_records(self, model: LogLinearModel) -> Floats:
         """Return the least effective number of records of the `model`'s free margins, shape (...).
 
-        A share s of a margin with variance V is known as well as from s (1 - s) / V original
-        records.
+        A margin's share s of variance V is known as well as from s (1 - s) / V original records.
         """
         shares, variances = self._margins(model)
         return self._least(shares * (1 - shares), variances)
 
     def _least(self, above: Floats, below: Floats) -> Floats:
-        ratios = np.divide(above, below, out=np.full_like(above, np.inf), where=below > 0)
-        return np.asarray(ratios.min(axis=-1).reshape(self.converged.shape))
+        least = quotients(above, below, np.inf).min(axis=-1)
+        return np.asarray(least.reshape(self.converged.shape))
 
     def _margins(self, model: LogLinearModel) -> tuple[Floats, Floats]:
         """Return the shares of all free margins side by side, and their variances."""
@@ -139,7 +138,8 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         pi = _softmax(at @ model.design.T)
         reported = channel.reported(pi)
         slopes = slopes_at(pi, model.design)
-        score = np.einsum("bpc,bc->bp", slopes, channel.expected(_ratio(n, reported)))
+        # Without floor a report may have a probability of 0; nobody gives it then.
+        score = np.einsum("bpc,bc->bp", slopes, channel.expected(quotients(n, reported)))
         information = _ridged(_information(slopes, reported, records[running], channel))
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
         promised = np.einsum("bp,bp->b", score, step) / 2
@@ -178,7 +178,7 @@ def _information(slopes: Floats, reported: Floats, records: Floats, channel: Cha
     found = np.empty((tables, parameters, parameters))
     for those in portions(tables, parameters * channel.reports):
         through = channel.reported(slopes[those])
-        weighted = through * _ratio(records[those, None], reported[those])[:, None, :]
+        weighted = through * quotients(records[those, None], reported[those])[:, None, :]
         np.matmul(weighted, np.swapaxes(through, 1, 2), out=found[those])
     return found
 
@@ -187,11 +187,6 @@ def portions(tables: int, entries: int) -> Iterator[slice]:
     """Yield slices of `tables` to take together, if each has `entries` numbers in memory."""
     at_once = max(ENTRIES_AT_ONCE // max(entries, 1), 1)
     return (slice(start, start + at_once) for start in range(0, tables, at_once))
-
-
-def _ratio(counts: Floats, reported: Floats) -> Floats:
-    # Without floor a report may have a probability of 0; nobody gives it then.
-    return np.divide(counts, reported, out=np.zeros_like(reported), where=reported > 0)
 
 
 def _log_likelihood(

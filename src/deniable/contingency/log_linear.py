@@ -153,8 +153,7 @@ class LogLinearModel:
 def subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
     """Return the nonempty subsets of `items`, each in order, smaller ones first."""
     ordered = sorted(items)
-    sizes = range(1, len(ordered) + 1)
-    return [subset for size in sizes for subset in combinations(ordered, size)]
+    return [subset for size in range(1, len(ordered) + 1) for subset in combinations(ordered, size)]
 
 
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
@@ -201,8 +200,7 @@ def _rake(values: Floats, margins: tuple[Margin, ...], tolerance: float, sweeps:
         current, worst = fitted[running], np.zeros(running.size)
         for margin, target in zip(axes, targets, strict=True):
             found, wanted = _margin(current, margin), target[running]
-            off = np.abs(found - wanted).reshape(running.size, -1).max(axis=1)
-            worst = np.maximum(worst, off)
+            worst = np.maximum(worst, np.abs(found - wanted).reshape(running.size, -1).max(axis=1))
             ratio = np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
             open_axes = [size if a in margin else 1 for a, size in enumerate(shape)]
             current = current * ratio.reshape(-1, *open_axes)

@@ -233,8 +233,7 @@ class NumericDataset(PublishedFile):
     @model_validator(mode="after")
     def _fits_its_format(self) -> Self:
         for key in ("delimiter", "header"):
-            given = key in self.model_fields_set
-            if given == (self.format == "rda"):
+            if (given := key in self.model_fields_set) == (self.format == "rda"):
                 unused = "not used here; remove it: an R data frame has none"
                 raise ValueError(f"{key}: {unused if given else 'missing; it must be given'}")
         return self

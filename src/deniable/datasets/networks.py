@@ -264,8 +264,7 @@ def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
     refuse_unknown("network", name, NETWORKS)
     path = Path(folder) / f"{name}.json"
     network = read(path)
-    found = network.provenance.get("network")
-    if found != name:
+    if (found := network.provenance.get("network")) != name:
         raise DataError(
             f"{path}: it says that it holds the network {found!r}, not {name!r}; restore the "
             "file, or write it again with tools/write_networks.py"
@@ -288,8 +287,7 @@ def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Micro
         drawn = Microdata(original.domain, tuple(column[taken] for column in original.columns))
     else:
         drawn = draw(network_of(file.network), file.records, stream)
-    found = digest(drawn)
-    if found != CODES[name]:
+    if (found := digest(drawn)) != CODES[name]:
         raise DeniableError(
             f"the file {name!r} has codes of sha256 {found[:12]}, recorded are {CODES[name][:12]}; "
             "the network or the random stream has changed: restore them, or record the new digest"

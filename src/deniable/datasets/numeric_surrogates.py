@@ -57,8 +57,7 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     expansions = _expansions(draft)
     for i, j in itertools.combinations(range(len(wanted)), 2):
         found[i, j] = found[j, i] = _latent(expansions[i] * expansions[j], wanted[i, j])
-    correlations = np.round(_nearest_correlations(found), WRITTEN_DIGITS)
-    copula = replace(draft, correlations=correlations)
+    copula = replace(draft, correlations=np.round(_nearest_correlations(found), WRITTEN_DIGITS))
     # What a sample has depends on the last digits of a processor; what is expected does not.
     in_order = np.broadcast_to(np.arange(float(len(data)))[:, None], (len(data), len(found)))
     alike = _records(copula, in_order)

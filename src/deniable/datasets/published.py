@@ -45,8 +45,7 @@ def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | Numeric
     """
     data: Microdata | NumericMicrodata
     if isinstance(dataset, Dataset):
-        texts = _csv_columns(dataset, Path(path))
-        pairs = zip(dataset.attributes, texts, strict=True)
+        pairs = zip(dataset.attributes, _csv_columns(dataset, Path(path)), strict=True)
         codes = (_codes(each.attribute, each.discretization, own, path) for each, own in pairs)
         data = Microdata(dataset.domain, tuple(codes))
     else:
@@ -70,16 +69,14 @@ def draw_surrogate(
     than the manifest.
     """
     if isinstance(dataset, Dataset):
-        network = networks.read(model, dataset.domain)
-        return surrogates.sample(network, dataset.records, generator)
+        return surrogates.sample(networks.read(model, dataset.domain), dataset.records, generator)
     return numeric_surrogates.sample(read_copula(dataset, model), dataset.records, generator)
 
 
 def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
     """Read the copula of a numeric `dataset` from the file `model`.
 
-    A `DataError` is raised if it cannot be read, or has other attributes or classes than the
-    manifest.
+    Raises `DataError` if it cannot be read, or has other attributes or classes than the manifest.
     """
     found = copula.read(model)
     given = dataset.class_attribute
@@ -217,8 +214,7 @@ def _codes(
 def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
     """Return the numbers in `texts`, or raise `DataError` for the first that is not finite."""
     numbers = weights_of(texts, ".")
-    finite = np.isfinite(numbers)
-    if not finite.all():
+    if not (finite := np.isfinite(numbers)).all():
         bad = int(finite.argmin())
         kind = "too large a number" if np.isinf(numbers[bad]) else "not a number"
         text = texts[bad].as_py()
@@ -248,8 +244,7 @@ def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
         ) from None
     # A file of one unnamed object (.rds) comes as that object.
     named = objects if isinstance(objects, dict) else {"unnamed": objects}
-    frames = [each for each in named.values() if isinstance(each, pd.DataFrame)]
-    if len(frames) != 1:
+    if len(frames := [each for each in named.values() if isinstance(each, pd.DataFrame)]) != 1:
         raise DataError(
             f"{file}: {len(frames)} data frames among its objects ({', '.join(named)}); give a "
             "file with one"

@@ -105,8 +105,7 @@ def _supported_rows(
 
 def _in_units(weights: Counts) -> Counts:
     """Scale each row to sum to UNITS, by largest remainders, in portable integers."""
-    total = weights.sum(axis=1, keepdims=True)
-    units, remainder = np.divmod(weights * UNITS, total)
+    units, remainder = np.divmod(weights * UNITS, weights.sum(axis=1, keepdims=True))
     rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1, kind="stable")
     units += rank < UNITS - units.sum(axis=1, keepdims=True)
     return np.asarray(units, dtype=np.int64)
@@ -136,8 +135,7 @@ def _best_structure(
         if len(members) <= max_parents:
             counts = microdata.counts([*(names[other] for other in members), names[child]])
             for axes in itertools.permutations(range(len(members))):
-                ordered = counts.transpose(*axes, len(members))
-                score = _score(ordered, min_support, min_cell)
+                score = _score(counts.transpose(*axes, len(members)), min_support, min_cell)
                 candidates.append((score, tuple(members[axis] for axis in axes)))
         best_parents[child, among] = max(candidates, key=lambda candidate: candidate[0])
     # The best network over a set ends in some child, with the best network over the others.
@@ -177,8 +175,7 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
         shuffled = generator.permutation(records)
         by_row = shuffled[np.argsort(row[shuffled], kind="stable")]
         codes = np.empty(records, dtype=np.int64)
-        categories = np.tile(np.arange(counts.shape[1]), len(counts))
-        codes[by_row] = np.repeat(categories, counts.ravel())
+        codes[by_row] = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
         columns[table.attribute] = codes
     order = generator.permutation(records)
     return Microdata(

@@ -199,8 +199,7 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements) -> SearchR
     if isinstance(function, ReportsVariance):
         return least_concave(function, pi, requirements, generator)
     wanted = polytope(pi, requirements)
-    corner = LinearPrograms(wanted).corner(function.weights)
-    if corner is None:
+    if (corner := LinearPrograms(wanted).corner(function.weights)) is None:
         raise DeniableError(
             "the requirements can barely be met: a solver first found that they can, then that "
             "they cannot; relax one of them by 1e-6"
@@ -240,8 +239,7 @@ def _best_exact(
 
 def _notes(P: Floats, names: Sequence[str]) -> tuple[str, ...]:
     notes = []
-    never = [names[int(v)] for v in np.flatnonzero(~P.any(axis=0))]
-    if never:
+    if never := [names[int(v)] for v in np.flatnonzero(~P.any(axis=0))]:
         notes.append(f"never reported: {', '.join(never)}")
     if DenseChannel(P).singular:
         notes.append(

@@ -58,8 +58,7 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
     wanted = polytope(proportions, requirements)
     for binding in BINDING:
         for margin in MARGINS:
-            repaired = _solved(P, wanted, binding, margin)
-            if repaired is None:
+            if (repaired := _solved(P, wanted, binding, margin)) is None:
                 break
             found = Exact(repaired, violations(repaired, proportions, requirements))
             if best is None or found.rank < best.rank:
@@ -95,8 +94,7 @@ def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) ->
         shapes[shapes <= 1 + BINDING[0]] = 1.0
         amounts = lows.copy()
         for _ in range(3):
-            missing = 1 - shapes @ amounts
-            step, *_ = np.linalg.lstsq(shapes * amounts, missing, rcond=1e-14)
+            step, *_ = np.linalg.lstsq(shapes * amounts, 1 - shapes @ amounts, rcond=1e-14)
             amounts *= 1 + step
         if not np.all(amounts > 0):
             break
@@ -140,15 +138,12 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
     size, own = len(P), np.diagonal(P)
     found = {"rows": float(np.max(np.abs(P.sum(axis=1) - 1)))}
     if requirements.epsilon is not None:
-        excess = DenseChannel(P).epsilon - requirements.epsilon
-        found["epsilon"] = max(excess, 0.0)
+        found["epsilon"] = max(DenseChannel(P).epsilon - requirements.epsilon, 0.0)
     if requirements.invariant:
         found["invariance"] = float(np.max(np.abs(proportions @ P - proportions)))
-    floors = requirements.floors("retention", size)
-    if floors.any():
+    if (floors := requirements.floors("retention", size)).any():
         found["retention"] = max(_shortfall(P[v], v, floors[v]) for v in range(size))
-    changes = requirements.floors("change", size)
-    if changes.any():
+    if (changes := requirements.floors("change", size)).any():
         found["change"] = float(np.max(np.maximum(changes - (1 - own), 0.0)))
     for (u, v), kind in requirements.zeros(size).items():
         found[kind] = max(found.get(kind, 0.0), float(P[u, v]))

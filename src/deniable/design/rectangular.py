@@ -3,8 +3,7 @@
 With the shapes of reports given, and only their amounts free, the best channel is a convex program
 (`deniable.design.programs.relaxation`). With all staircases given it is the best of all channels.
 The vector y of J has size (size + 1) / 2 entries, linear in the amounts, so that so many reports
-are as informative as any number (Caratheodory). The sums of rows follow, because J pi is the vector
-of these sums.
+are as informative as any number (Caratheodory). Sums of rows follow, because J pi is their vector.
 """
 
 from collections.abc import Sequence
@@ -119,8 +118,7 @@ def _fewest(columns: Floats, proportions: Floats) -> Floats:
 def _column_to_drop(program: Program, columns: Floats) -> int:
     """Return which column can be left out at the least loss by a quadratic model of the amounts.
 
-    With M the inverse of its matrix, where all amounts are 1, leaving out amount j costs 1 / (2
-    M_jj).
+    With M the inverse of its matrix, where all amounts are 1, omitting amount j costs 1 / (2 M_jj).
     """
     pi, size = program.loss.proportions, program.size
     C = inverse_of_information(columns, pi)

@@ -89,8 +89,7 @@ def least_variance(
         relaxed = relax(loss, alone, idle, forms)
     told_apart = math.isfinite(wanted.ratio) and inside is not None
     effort = _effort(proportions.size)
-    count = 1 if told_apart else effort.corners
-    starts = forms + _corners(wanted, proportions, generator, count)
+    starts = forms + _corners(wanted, proportions, generator, 1 if told_apart else effort.corners)
     if bounded:
         counts = (effort.designs, effort.channels)
         starts += first_matrices(loss, wanted, proportions, relaxed, generator, counts)

@@ -101,8 +101,7 @@ def read_specification(path: Path | str) -> Specification:
         lines = fault_lines(error, _SpecificationFile, "specification", WORDS)
         raise _error(file, *lines) from None
     names, proportions, records = _frequencies(file, given)
-    faults = list(_faults(given, names))
-    if faults:
+    if faults := list(_faults(given, names)):
         raise _error(file, *faults)
     try:
         requirements = _requirements(given.requirements, names)

@@ -162,8 +162,7 @@ def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floa
     found = []
     for incidence in incidences(proportions.size):
         S = np.where(incidence, ratio, 1.0)
-        M = inverse(S)
-        if M is None:
+        if (M := inverse(S)) is None:
             continue
         theta = M.sum(axis=1)
         if theta.min() <= 1e-9:

@@ -48,8 +48,7 @@ def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
         with mpl.rc_context(STYLE):
             figure = draw(*args, **options)
-            tables = (each for each in args if isinstance(each, pd.DataFrame))
-            mark_surrogate(figure, next(tables))
+            mark_surrogate(figure, next(each for each in args if isinstance(each, pd.DataFrame)))
             return figure
 
     return styled
@@ -184,8 +183,7 @@ def finish(
 ) -> Figure:
     """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
 
-    The legend has `columns`. In figures as narrow as `COLUMN` both texts are wrapped. Returns the
-    `figure`.
+    The legend has `columns`. In figures as narrow as `COLUMN` both texts wrap. Returns `figure`.
     """
     width, height = figure.get_size_inches()
     if width < NARROWEST:
@@ -211,8 +209,7 @@ def plot_series(
     The lines are on the `axis` and have the `looks` of their values, and `more` options.
     """
     for value, options in looks.items():
-        part = table[table[by] == value]
-        if len(part):
+        if len(part := table[table[by] == value]):
             line_with_band(axis, part, x, y, **(options | more))
 
 

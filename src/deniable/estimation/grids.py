@@ -38,13 +38,11 @@ def grid_estimate(
 
     From the uniform distribution, x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v), lambda =
     P' x. If `smoothed`, each cell then gives a quarter to either neighbour, (1, 2, 1) / 4. A
-    quarter that would leave the grid stays in its cell, so sums and the uniform distribution are
-    preserved.
+    quarter that would leave the grid stays in its cell, so sums and the uniform distribution stay.
 
     Steps end when the log-likelihood of all records changes by less than `rise`. This is
     deliberately earlier than its maximum (`expectation_maximization`), because further steps fit
-    noise. A `ChannelError` is raised if the counts do not fit the channel, are invalid, or are
-    impossible.
+    noise. Raises `ChannelError` if the counts do not fit the channel, or are invalid or impossible.
 
     SOURCE: [square_wave], with the thresholds 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). There (2, 1) /
     3 smooths the cells at the ends, and the result is rescaled.
@@ -188,5 +186,4 @@ def wasserstein_distances(estimated: Floats, true: Floats, edges: Floats) -> Flo
     (..., cells), have the same sums; the increasing `edges` have the shape (cells + 1,).
     """
     below = np.cumsum(estimated - true, axis=-1)[..., :-1]
-    middles = (edges[1:] + edges[:-1]) / 2
-    return np.asarray(np.abs(below) @ np.diff(middles))
+    return np.asarray(np.abs(below) @ np.diff((edges[1:] + edges[:-1]) / 2))

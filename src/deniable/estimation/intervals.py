@@ -167,9 +167,8 @@ def _by_own_inverse(
     errors = channel.standard_errors(counts, target, weights, "own")
     proportions = channel.estimate(counts, "own")
     estimate = proportions if weights is None else np.asarray(proportions @ weights.T)
-    if method == "wald":
-        low, high = estimate - sqrt(squared) * errors, estimate + sqrt(squared) * errors
-    else:
+    low, high = estimate - sqrt(squared) * errors, estimate + sqrt(squared) * errors
+    if method == "score":
         low, high = _score_limits(channel, counts, weights, squared, file=target == "file")
     return estimate, low, high, errors
 
@@ -235,8 +234,7 @@ def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
         covariance = moments.third - moments.second * moments.first
         known = 2 * moments.first
     varies = variance > ROUNDING * moments.second
-    slope = np.divide(covariance, variance, out=known, where=varies)
-    return slope, np.where(varies, variance, 0.0)
+    return np.divide(covariance, variance, out=known, where=varies), np.where(varies, variance, 0.0)
 
 
 def _category_moments(channel: Channel, likely: Floats) -> tuple[_Moments, list[_Moments]]:
@@ -250,8 +248,7 @@ def _category_moments(channel: Channel, likely: Floats) -> tuple[_Moments, list[
         return everywhere, [inside, inside]
     rest = [(whole - likely * part) / (1 - likely) for whole, part in zip(found, own, strict=True)]
     nothing = np.zeros_like(likely)
-    outside = _of_indicators(nothing, rest[0], rest[1], nothing)
-    return everywhere, [outside, inside]
+    return everywhere, [_of_indicators(nothing, rest[0], rest[1], nothing), inside]
 
 
 def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats) -> _Moments:

@@ -45,8 +45,7 @@ class OwnProportions:
         if n < 2:
             return np.full(p.shape, np.nan)
         spread = p * (1 - p) if self.spread is None else self.spread
-        variance = n / (n - 1) * self.variance + spread / (n - 1)
-        return roots_of_variances(variance, 0.0)
+        return roots_of_variances(n / (n - 1) * self.variance + spread / (n - 1), 0.0)
 
 
 def bounded_proportions(

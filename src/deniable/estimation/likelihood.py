@@ -5,8 +5,7 @@ method reaches the maximum in a few steps; each solves a quadratic program witho
 proportions. For more cells than a dense matrix allows there is expectation-maximization. Under
 strong randomization EM alone needs 10^4 steps and more, since each removes only a small part of the
 error. SQUAREM (Varadhan and Roland, 2008) extrapolates pairs of steps and continues from there.
-Each result has a bound on the missing likelihood. Tables of a batch are independent to the last
-bit.
+Results have a bound on the missing likelihood. Tables of a batch are independent to the last bit.
 """
 
 import warnings
@@ -128,8 +127,7 @@ def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
         positive = n / mu - odds > 0
     positive[..., 0] = True
     kept = np.sum(np.logical_and.accumulate(positive, axis=-1), axis=-1, keepdims=True)
-    final = np.take_along_axis(mu, kept - 1, axis=-1)
-    inside = np.maximum(counts / final - b / a, 0.0)
+    inside = np.maximum(counts / np.take_along_axis(mu, kept - 1, axis=-1) - b / a, 0.0)
     return np.asarray(inside / inside.sum(axis=-1, keepdims=True))
 
 
@@ -186,8 +184,7 @@ def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Float
         while True:
             at = np.flatnonzero(free)
             best = np.linalg.solve(ridged[np.ix_(at, at)], slope[at])
-            falls = np.flatnonzero(best < 0)
-            if not falls.size:
+            if not (falls := np.flatnonzero(best < 0)).size:
                 break
             lengths = x[at[falls]] / (x[at[falls]] - best[falls])
             first = lengths.argmin()

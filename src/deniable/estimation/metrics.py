@@ -49,15 +49,13 @@ def relative_errors(estimated: Floats, true: Floats) -> Floats:
     The error of a positive estimate of 0 records is infinite; the error of 0 for 0 is 0.
     """
     errors = np.abs(estimated - true)
-    empty = np.where(errors > 0, np.inf, 0.0)
-    return np.divide(errors, true, out=empty, where=true > 0)
+    return np.divide(errors, true, out=np.where(errors > 0, np.inf, 0.0), where=true > 0)
 
 
 def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return sums over cells of squared errors of `estimated` from `true` tables.
 
-    The mean over replicates is the ESE ([rrba], 3.2.1). Tables have the shape (..., cells), the
-    sums (...).
+    The mean over replicates is the ESE ([rrba], 3.2.1). Tables have shape (..., cells), sums (...).
 
     Examples
     --------
@@ -79,8 +77,7 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
     [rrba] prints the divergence (2) without a D_KL and with logarithms of counts. Its Tables 4 and
     5 name their numbers distances, and these have the size of the root. The maximum is sqrt(ln 2),
     for tables without a common cell. Each table of `estimated` and `true`, shape (..., cells), is
-    divided by its sum. Negative cells and empty tables are a `DeniableError`: project the estimate
-    first.
+    divided by its sum. Negative cells and empty tables are a `DeniableError`: project first.
 
     Examples
     --------

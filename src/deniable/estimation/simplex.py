@@ -65,8 +65,7 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     # The same shift of all entries changes nothing; this one keeps the "- 1" below from drowning.
     values = values - values.max(axis=-1, keepdims=True)
     descending = np.sort(values, axis=-1)[..., ::-1]
-    ranks = np.arange(1, values.shape[-1] + 1)
-    shifts = (np.cumsum(descending, axis=-1) - 1) / ranks
+    shifts = (np.cumsum(descending, axis=-1) - 1) / np.arange(1, values.shape[-1] + 1)
     kept = np.count_nonzero(descending > shifts, axis=-1, keepdims=True)
     projected = np.maximum(values - np.take_along_axis(shifts, kept - 1, axis=-1), 0.0)
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
@@ -76,8 +75,7 @@ def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
     """Return the unbiased estimate; uniform, with a warning, if the `channel` is singular.
 
     `reports` are counts of randomized values, shape (..., reports); the estimate has the shape
-    (..., categories). In a product only the singular attributes are uniform, and independent of the
-    others.
+    (..., categories). In a product only singular attributes are uniform, independent of others.
     """
     return estimated_or_uniform(reports, channel, lambda counts, known: known.estimate(counts))
 

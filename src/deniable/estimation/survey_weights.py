@@ -89,8 +89,7 @@ class WeightedCounts:
                 "weight a record"
             )
         refuse_foreign_codes(reported, size, "the reported categories")
-        bad = np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))
-        if bad.size:
+        if (bad := np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))).size:
             raise DataError(
                 f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and "
                 "not negative"
@@ -257,9 +256,8 @@ def survey_estimate(
 ) -> SurveyEstimate:
     """Estimate from the randomized records of a complex survey.
 
-    A `DeniableError` is raised if the arguments do not fit each other, weights are negative or sum
-    to 0, a stratum has one sampling unit, or the channel is singular or too large without
-    functionals.
+    Raises `DeniableError` if the arguments do not fit each other, weights are negative or sum to 0,
+    a stratum has one sampling unit, or the channel is singular or too large without functionals.
 
     Parameters
     ----------
@@ -352,8 +350,7 @@ def _numbered(
     """
     if labels is None:
         return 1, np.zeros(records, dtype=np.int64)
-    values = np.asarray(labels)
-    if values.shape != (records,):
+    if (values := np.asarray(labels)).shape != (records,):
         raise DataError(f"{what} of shape {values.shape} for {records} records; give one a record")
     known, numbers = np.unique(values, return_inverse=True)
     return known.size, numbers

@@ -6,10 +6,9 @@ and the clipped noisy value y of a number x, the function
     g(0) = phi(0) - b phi'(0),   g(y) = phi(y) - b^2 phi''(y) inside,   g(U) = phi(U) + b phi'(U)
 
 has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of 1 -
-b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; the values at
-the atoms cancel these terms. QED. So y - b, y or y + b is unbiased for x. The variance has the
-unbiased estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation and its
-error.
+b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; values at the
+atoms cancel both. QED. So y - b, y or y + b is unbiased for x. The variance has the unbiased
+estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation and its error.
 
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
 bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
@@ -117,8 +116,7 @@ def _from_known_noise(
             interval = _interval(value, scale * np.sqrt(variance) / len(inner))
             row.update(_moved(interval, domains.lower[j]), note="")
         elif row["statistic"] == DEVIATION and k == 1:
-            found = _deviation(inner, at_0, at_upper, float(scale), float(width))
-            row.update(found, note="")
+            row.update(_deviation(inner, at_0, at_upper, float(scale), float(width)), note="")
         yield row
 
 
@@ -147,8 +145,7 @@ def _deviation(y: Floats, at_0: Floats, at_upper: Floats, b: float, width: float
     # The variance of the linear part, second - 2 mean first: unbiased given the original values.
     noise = second**2 - fourth - 4 * mean * (first * second - third)
     noise += 4 * mean**2 * (first**2 - second)
-    error = np.sqrt(max(noise.sum(), 0.0)) / n
-    return _roots(variance, error, n, width)
+    return _roots(variance, np.sqrt(max(noise.sum(), 0.0)) / n, n, width)
 
 
 def _roots(variance: float, error: float, n: int, width: float) -> Row:
@@ -191,8 +188,7 @@ def _from_histograms(
         j = domains.names.index(row["attribute"])
         one = NoisyHistogram(counts[j], sizes, float(domains.widths[j]), float(scale))
         if row["statistic"] == MEAN:
-            found = _interval(*one.mean(), one.bin_width / 2)
-            row.update(_moved(found, lower[j]), note=HALF_A_BIN)
+            row.update(_moved(_interval(*one.mean(), one.bin_width / 2), lower[j]), note=HALF_A_BIN)
         elif row["statistic"] == DEVIATION:
             row.update(one.deviation(), note=HALF_A_BIN)
         else:
@@ -296,6 +292,5 @@ class NoisyHistogram:
         high = edges[below - reach >= level].min(initial=self.width)
         cumulative = np.concatenate([[0.0], np.cumsum(distribution)])
         place = min(int(np.searchsorted(cumulative, level, side="left")), self.bins) - 1
-        inside = (level - cumulative[place]) / distribution[place]
-        estimate = (place + inside) * self.bin_width
+        estimate = (place + (level - cumulative[place]) / distribution[place]) * self.bin_width
         return {"estimate": estimate, "ci_low_file": low, "ci_high_file": max(high, low)}

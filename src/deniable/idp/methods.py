@@ -151,8 +151,7 @@ def masking(
             f"the domains need a finite upper end for each of {ranking.attributes} attributes"
         )
     lowest, highest = ranking.values[:, 0], ranking.values[:, -1]
-    outside = np.flatnonzero((lowest < 0) | (highest > bounds))
-    if outside.size:
+    if (outside := np.flatnonzero((lowest < 0) | (highest > bounds))).size:
         j = outside[0]
         raise DeniableError(
             f"column {j} has values from {lowest[j]:g} to {highest[j]:g}, but its domain is "

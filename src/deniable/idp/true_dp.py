@@ -61,8 +61,7 @@ class NoisyHistograms:
 
     def distributions(self) -> Floats:
         """Return the closest distributions to noisy proportions, in the shape of the counts."""
-        records = np.maximum(self.class_counts, 1)[:, None]
-        return euclidean_projection(self.counts / records)
+        return euclidean_projection(self.counts / np.maximum(self.class_counts, 1)[:, None])
 
     def synthesize(self, labels: Codes, generator: Generator) -> Floats:
         """Draw records, each attribute on its own from the distribution of the record's class.
@@ -75,8 +74,7 @@ class NoisyHistograms:
         records = np.empty((len(labels), len(self.upper)))
         for code in np.unique(labels):
             members = np.flatnonzero(labels == code)
-            steps = np.cumsum(distributions[:, code], axis=1)
-            for attribute, cumulative in enumerate(steps):
+            for attribute, cumulative in enumerate(np.cumsum(distributions[:, code], axis=1)):
                 drawn = generator.random(members.size) * cumulative[-1]
                 bins = np.searchsorted(cumulative, drawn, side="right")
                 places = np.minimum(bins, self.bins - 1) + generator.random(members.size)
@@ -89,8 +87,7 @@ def bins_of_domain(upper: Floats, values: Floats) -> int:
 
     `upper`, U_j, has the shape (attributes,), `values` (records, attributes).
     """
-    factor = float(np.max(upper / values.max(axis=0)))
-    return math.ceil(round(BINS_TO_MAXIMUM * factor, 6))
+    return math.ceil(round(BINS_TO_MAXIMUM * float(np.max(upper / values.max(axis=0))), 6))
 
 
 def noisy_histograms(
@@ -112,8 +109,7 @@ def noisy_histograms(
     """
     bounds = np.array(upper, dtype=float)
     counts = histograms(values, labels, classes, bounds, bins)
-    share = split_budget(epsilon, len(bounds))[0]
-    noisy = noise.add_whole(counts, TABLE_DISTANCE / share)
+    noisy = noise.add_whole(counts, TABLE_DISTANCE / split_budget(epsilon, len(bounds))[0])
     return NoisyHistograms(noisy, np.bincount(labels, minlength=classes), bounds)
 
 
@@ -139,8 +135,7 @@ def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bi
 
 def binned(values: Floats, upper: Floats, bins: int) -> Counts:
     """Return the bin of each of `values`, in [0, `upper`]; outside, the nearest of `bins`."""
-    places = np.floor(np.clip(values / upper, 0.0, 1.0) * bins)
-    return np.minimum(places, bins - 1).astype(np.int64)
+    return np.minimum(np.floor(np.clip(values / upper, 0.0, 1.0) * bins), bins - 1).astype(np.int64)
 
 
 def naive_bayes(tables: NoisyHistograms, values: ArrayLike) -> Counts:
@@ -262,8 +257,7 @@ def threshold_rule(
 
 def _chosen(log_weights: Floats, generator: Generator, runs: int) -> Positions:
     """Draw intervals in proportion to their weights, shape (runs,)."""
-    weights = np.exp(log_weights - log_weights.max())
-    steps = np.cumsum(weights)
+    steps = np.cumsum(np.exp(log_weights - log_weights.max()))
     drawn = np.searchsorted(steps, generator.random(runs) * steps[-1], side="right")
     return np.asarray(np.minimum(drawn, len(steps) - 1), dtype=np.intp)
 

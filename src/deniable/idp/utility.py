@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Floats
+from deniable.arrays import Codes, Floats, quotients
 from deniable.errors import DeniableError
 from deniable.idp.methods import Masking
 
@@ -35,8 +35,7 @@ def sample_variances(values: npt.ArrayLike) -> Floats:
     if table.ndim != 2 or len(table) < 2:
         raise DeniableError("a distance in standard deviations needs a table of at least 2 records")
     variances = table.var(axis=0, ddof=1)
-    constant = np.flatnonzero(table.min(axis=0) == table.max(axis=0))
-    if constant.size:
+    if (constant := np.flatnonzero(table.min(axis=0) == table.max(axis=0))).size:
         raise DeniableError(
             f"column {constant[0]} is constant; it has no standard deviation to measure distances "
             "in: leave it out"
@@ -108,9 +107,7 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
         )
     table = np.zeros((classes, classes))
     np.add.at(table, (true, predicted), 1)
-    found = 2 * np.diag(table)
-    either = table.sum(axis=0) + table.sum(axis=1)
-    return np.asarray(np.divide(found, either, out=np.zeros(classes), where=either > 0))
+    return quotients(2 * np.diag(table), table.sum(axis=0) + table.sum(axis=1))
 
 
 def majority_f_measures(training: Codes, test: Codes, classes: int) -> Floats:

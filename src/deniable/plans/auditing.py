@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 MAX_CELLS_BY_ENTRY = 2**16
 """Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
-MAX_DENSE = 1 << 24
-"""Entries of a matrix up to which its floats are audited too."""
+MAX_DENSE = 1 << 24  # entries of a matrix up to which its floats are audited too
 EVERY_ENTRY, CLOSED_FORM = "every entry", "closed form of the channel"
 AUDIT_COLUMNS = (
     *("unit", "of", "claimed_epsilon", "exact_epsilon", "shipped_epsilon"),

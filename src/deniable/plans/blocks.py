@@ -19,8 +19,7 @@ from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
 
 ResponseKind = Literal["any", "categories"]
-MAX_CLUSTER = 4096
-"""Cells of a cluster: one dense matrix."""
+MAX_CLUSTER = 4096  # cells of a cluster: one dense matrix
 MAX_THRESHOLDS = 100
 NEARLY_NONE = 1e-9  # proportion of an empty cell, so that each randomized value is informative
 

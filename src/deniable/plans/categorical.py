@@ -92,7 +92,6 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         super().__post_init__()
 
     def _refuse_unmet(self) -> None:
-        """Raise `DeniableError` if the channels do not meet the requirement."""
         if (required := self.requirement) is None:
             return
         for protocol in self.protocols.values():
@@ -209,13 +208,12 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
                 part = protocol.domain.project(block)
                 reported = as_reports(part, channel).cell_labels()
-                entries = channel.matrix().reshape(-1).tolist()
                 cells = {
                     "stratum": " x ".join(stratum),
                     "block": " x ".join(block),
                     "true": np.repeat(part.cell_labels(), len(reported)),
                     "reported": reported * channel.size,
-                    "probability": [repr(each) for each in entries],
+                    "probability": [repr(each) for each in channel.matrix().reshape(-1).tolist()],
                 }
                 tables.append(pd.DataFrame(cells))
         return pd.concat(tables, ignore_index=True)
@@ -261,7 +259,6 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:
     """Return the clusters of a `protocol`, with their channels and the reasons, `why`."""
-    rows = zip(protocol.clusters, protocol.channels, why, strict=True)
     return [
         {
             "attributes": list(names),
@@ -269,7 +266,7 @@ def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, A
             "why": reason,
             "channel": channel_to_json(channel),
         }
-        for names, channel, reason in rows
+        for names, channel, reason in zip(protocol.clusters, protocol.channels, why, strict=True)
     ]
 
 

@@ -48,15 +48,14 @@ def choose(
     """Return the channel of a `block`, with at most this exact `epsilon`.
 
     The `epsilon` is above 0, or any number for a block of one cell. Channels have an epsilon of at
-    most 30. The `kind` is one of `MECHANISMS`, or "best": the
-    possible one of the least `Block.error`; for a single number the square wave or generalized RR,
-    with numbers as randomized values. Laplace's noise and the staircase are not among these. On
-    grids of 11 to 301 points, at epsilons from .25 to 8, Laplace's error was 57 to 500,000 times
-    the least. The staircase's error was 1.7 to 121 times the least where its values distinguished
-    all points. If `designs`, "best" includes designs for the block's prior, of up to
-    `MAX_DESIGNED_CELLS` cells. If `must`, an impossible kind is an error. Otherwise the best is
-    taken, and `why` says so. Raises `DeniableError` if the channel is impossible; the message names
-    the block.
+    most 30. The `kind` is one of `MECHANISMS`, or "best": the possible one of the least
+    `Block.error`; for a single number the square wave or generalized RR, with numbers as randomized
+    values. Laplace's noise and the staircase are not among these. On grids of 11 to 301 points, at
+    epsilons from .25 to 8, Laplace's error was 57 to 500,000 times the least. The staircase's error
+    was 1.7 to 121 times the least where its values distinguished all points. If `designs`, "best"
+    includes designs for the block's prior, of up to `MAX_DESIGNED_CELLS` cells. If `must`, an
+    impossible kind is an error. Otherwise the best is taken, and `why` says so. Raises
+    `DeniableError`, which names the block, if the channel is impossible.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:
@@ -120,8 +119,7 @@ def _made(block: Block, epsilon: float, kind: str) -> Channel:
     from deniable.design import Requirements, design  # noqa: PLC0415 - seldom needed, slow
 
     reports: Literal["square", "any"] = "square" if block.categories_only else "any"
-    wanted = Requirements(epsilon=epsilon)
-    return design(block.fitting_prior, wanted, reports=reports).channel
+    return design(block.fitting_prior, Requirements(epsilon=epsilon), reports=reports).channel
 
 
 def _fault(block: Block, kind: str) -> str | None:
@@ -130,8 +128,7 @@ def _fault(block: Block, kind: str) -> str | None:
         if block.part.size > MAX_NOISE_POINTS:
             return f"is for at most {MAX_NOISE_POINTS} cells, not {block.part.size:,}"
         return None if np.all(block.prior > 0) else "needs a record in every cell"
-    maker = MAKERS.get(kind)
-    if maker is None:
+    if (maker := MAKERS.get(kind)) is None:
         return None
     if kind == "square-wave" and block.number:
         if block.on_a_grid or 2 < block.part.size <= MAX_POINTS_OR_MISSING + 1:

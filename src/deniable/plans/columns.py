@@ -60,8 +60,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         return self.protocol.randomize(true, source, records)
 
     def responses(self, source: Any) -> "Responses":
-        # A release needs none of them.
-        from deniable.pram import StratifiedProtocol  # noqa: PLC0415
+        from deniable.pram import StratifiedProtocol  # noqa: PLC0415 - a release needs none
         from deniable.responses import ProtectedRecords, Table, table_within_strata  # noqa: PLC0415
 
         table_of = partial(Table.of, self.protocol)

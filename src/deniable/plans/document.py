@@ -17,8 +17,7 @@ from deniable.schema import schema_from_dict
 from deniable.texts import MAX_BYTES, read_given_json, text_of
 
 FORMAT, VERSION = "deniable-plan", 2
-RELEASE = "release"
-"""The block of a release in its public plan.json; no part of the plan."""
+RELEASE = "release"  # the block of a release in its public plan.json; no part of the plan
 SCHEMA = re.compile(r"^format\s*:\s*[\"']?deniable-schema\b", re.MULTILINE)
 """A line of a schema in YAML."""
 DAMAGES = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)

@@ -37,8 +37,7 @@ KINDS: Mapping[str, PlanKind] = {
     "collected": PlanKind("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
 }
 """All kinds of plans, by name."""
-KEPT_BACK = "kept_back"
-"""The kind of a published plan without its matrices, which has no settings."""
+KEPT_BACK = "kept_back"  # the kind of a published plan without its matrices, which has no settings
 
 
 def plan_class(kind: Any) -> "type[Plan]":

@@ -192,8 +192,7 @@ def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choic
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:
     """Return the `blocks` with distributions of the `data` as priors; refuse an empty file."""
     counts = count_cells([block.part for block in blocks], data.portions())
-    records = int(counts[0].sum())
-    if not records:
+    if not (records := int(counts[0].sum())):
         raise DeniableError("the file has no record to choose by")
     pairs = zip(blocks, counts, strict=True)
     return tuple(replace(block, prior=count / records) for block, count in pairs)
@@ -201,8 +200,7 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Bloc
 
 def refuse_weights(schema: Schema, mechanism: str) -> None:
     """Raise `DeniableError` if the `schema` has a weight, which a `mechanism` does not use."""
-    weights = [column.name for column in schema.columns if column.kind == "weight"]
-    if weights:
+    if weights := [column.name for column in schema.columns if column.kind == "weight"]:
         raise DeniableError(
             f"{mechanism}: column {shown(weights[0])} is a weight, but matrices from the original "
             "records use unweighted frequencies only. Declare the column as left_out or choose "
@@ -211,7 +209,6 @@ def refuse_weights(schema: Schema, mechanism: str) -> None:
 
 
 def _kinds(blocks: Sequence[Block], mechanism: str, mechanisms: Mapping[str, str]) -> list[str]:
-    """Return the requested kind of each block."""
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():
         refuse_unknown("column to randomize", name, known)

@@ -83,8 +83,7 @@ def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: S
     for name in accept:
         if name not in RISKS:
             raise DeniableError(f"accept: {name!r} is not a risk; allowed: {', '.join(RISKS)}")
-    missing = [name for name in risks if name not in accept]
-    if not missing:
+    if not (missing := [name for name in risks if name not in accept]):
         return
     dropped = [each.name for each in schema.randomized if each.missing.policy == "drop"]
     remedies = {

@@ -3,8 +3,7 @@
 Records of M binary items have 2^M categories, too many to invert a matrix over them. With one
 channel per item the matrix is a product, and the marginal distribution over some items passes
 through the product of their channels alone. So the support of a set of s items is estimated from
-its 2^s reported patterns. The contributions of randomization to the variance multiply from item to
-item.
+its 2^s reported patterns. Contributions of randomization to the variance multiply over items.
 """
 
 import math
@@ -23,11 +22,9 @@ from deniable.errors import ChannelError, DataError, DeniableError, SingularChan
 from deniable.estimation import confidence_intervals, refuse_bad_confidence
 from deniable.records import Microdata
 
-Item = int | str
-"""An item's name, or its number from 0."""
+Item = int | str  # an item's name, or its number from 0
 MAX_SET = 20
-MAX_SUBSETS = 4
-"""Items up to which patterns are counted by the subsets of their items."""
+MAX_SUBSETS = 4  # items up to which patterns are counted by the subsets of their items
 MAX_CANDIDATES = 200_000
 MAX_BATCH = 1 << 20  # patterns of all item sets that are estimated together
 TARGETS: tuple[Target, ...] = ("file", "population")
@@ -37,10 +34,9 @@ class Transactions:
     """Randomized records of binary items, and the channel of each item.
 
     The `channel` has one factor per item, over two categories: 0 absent, 1 present. `columns` are
-    the reports of each item, shape (records,), read one by one and held as bits; `names` are the
-    names of items. Raises `ChannelError` if a channel is not over two categories. Raises
-    `DataError` if columns, channels and names differ in number, columns in length, or a value is
-    not 0 or 1.
+    the reports of each item, shape (records,), read one by one and held as bits; `names` are those
+    of items. Raises `ChannelError` if a channel is not over two categories. Raises `DataError` if
+    columns, channels and names differ in number, columns in length, or a value is not 0 or 1.
     """
 
     def __init__(
@@ -224,8 +220,7 @@ def rule_confidences(
         ones[1, -(2 ** len(consequence)) :] = 1.0
         channel, counts = transactions.channel.margin(places), transactions.patterns(places)
         both, base = ones @ channel.estimate(counts)
-        covariance = channel.estimated_covariance(counts, target, ones)
-        error, low, high = _ratio(both, base, covariance, z)
+        error, low, high = _ratio(both, base, channel.estimated_covariance(counts, target, ones), z)
         sides = places[: len(condition)], places[len(condition) :]
         rule = {"rule": " -> ".join(map(transactions.label, sides))}
         found = {"confidence": both / base if base else math.nan, "standard_error": error}

@@ -52,8 +52,7 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
     floors = np.asarray(retention, dtype=float)
     if floors.shape not in ((), (size,)):
         raise DeniableError(f"{size} categories, but retentions of shape {floors.shape}")
-    outside = floors[~((floors >= 0) & (floors <= 1))]
-    if outside.size:
+    if (outside := floors[~((floors >= 0) & (floors <= 1))]).size:
         raise DeniableError(f"a retention is {outside[0]}; it must be in [0, 1]")
     if size == 1:
         return KeepOrReplace(1.0, np.zeros(1))
@@ -131,21 +130,17 @@ def pram_matrix(
         first = channel_of_retention(size, retention)
     else:
         first = KeepOrReplace.of_epsilon(size, float(epsilon or 0.0))
-    if kind != "two_step" or size == 1:
-        return first
-    return two_step(first, frequencies)
+    return first if kind != "two_step" or size == 1 else two_step(first, frequencies)
 
 
 def _designed(
     proportions: Floats, asked: Mapping[str, Any], loss: LossName, categories: Sequence[str] | None
 ) -> DenseChannel:
-    # Here, not above: the optimization is a large module, and other kinds do without it.
-    from deniable.design import Requirements, design  # noqa: PLC0415
+    from deniable.design import Requirements, design  # noqa: PLC0415 - large, seldom needed
 
     # An invariant matrix reports no category that no record has: the others are designed for, and
     # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
-    everything = np.ones(proportions.size, dtype=bool)
-    occurring = proportions > 0 if asked["invariant"] else everything
+    occurring = proportions > 0 if asked["invariant"] else np.ones(proportions.size, dtype=bool)
     names = categories and [categories[v] for v in np.flatnonzero(occurring).tolist()]
     shares = proportions[occurring] / proportions[occurring].sum()
     channel = design(shares, Requirements(**asked, categories=names), loss).channel

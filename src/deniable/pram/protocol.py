@@ -49,8 +49,7 @@ class StratifiedProtocol:
     def __post_init__(self) -> None:
         object.__setattr__(self, "strata", tuple(self.strata))
         object.__setattr__(self, "protocols", dict(self.protocols))
-        repeated = sorted({name for name in self.strata if self.strata.count(name) > 1})
-        if repeated:
+        if repeated := sorted({name for name in self.strata if self.strata.count(name) > 1}):
             raise DeniableError(f"the stratum attribute {repeated[0]!r} is named twice; once")
         if not self.protocols:
             raise DeniableError("there is no protocol; give one for each stratum with records")
@@ -134,8 +133,7 @@ class StratifiedProtocol:
 
 def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
     """Return the columns of a `domain` that are not `strata`; raise `DeniableError` for none."""
-    rest = [name for name in domain.names if name not in strata]
-    if not rest:
+    if not (rest := [name for name in domain.names if name not in strata]):
         raise DeniableError(
             f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
             "one to randomize"
@@ -178,8 +176,7 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     """Return the proportions of the joint cells of some attributes, `names`, flat.
 
     `data` has at least one record. Survey `weights`, shape (len(data),), are not negative, with a
-    positive sum: a matrix that is invariant for the weighted proportions is the one of [pram],
-    (2.7).
+    positive sum: a matrix that is invariant for weighted proportions is that of [pram], (2.7).
     """
     given = None if weights is None else np.asarray(weights, dtype=float)
     if given is not None:
@@ -201,5 +198,4 @@ def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
         counts = data.counts((attribute.name,))
         present = np.flatnonzero(counts)
         if present.size >= 2:
-            names = [attribute.categories[code] for code in present]
-            yield attribute.name, names, counts[present]
+            yield attribute.name, [attribute.categories[code] for code in present], counts[present]

@@ -55,9 +55,8 @@ def allocate_by_size(
     refuse_bad_budget(epsilon)
     if any(size < 1 for size in sizes) or not any(size > 1 for size in sizes):
         raise DeniableError(
-            f"an epsilon cannot be allocated to attributes of "
-            f"{', '.join(map(str, sizes)) or 'no'} categories; give at least 1 each, and one "
-            "attribute at least 2"
+            f"an epsilon cannot be allocated to attributes of {', '.join(map(str, sizes)) or 'no'} "
+            "categories; give at least 1 each, and one attribute at least 2"
         )
     several = np.array([size for size in sizes if size > 1])
     weights = np.ones(several.size) if how == "even" else np.log(several)

@@ -57,8 +57,7 @@ class Witness:
 class FactorWitness:
     """A prior under which a randomized value changes a category's probability by a factor.
 
-    The `prior` is positive everywhere, and `ratio` is posterior to prior of the `category` given
-    the `report`.
+    The `prior` is positive everywhere; `ratio` is posterior to prior of `category` given `report`.
     """
 
     prior: tuple[Fraction, ...]
@@ -88,8 +87,7 @@ def witness(
 
     Neither an upward breach from `rho_1` to `rho_2` nor a downward one exists if and only if the
     parity is at most `largest_parity`. At equality there is none, because the inequalities of
-    Definition 3.1 are strict; with weak ones, as in its source, a prior of probability rho_1
-    reaches rho_2.
+    Definition 3.1 are strict; with weak ones, as in its source, a prior of rho_1 reaches rho_2.
 
     The category that gives the decisive randomized value most often has a prior between the least
     that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest. The
@@ -199,8 +197,7 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     mean = (sum(column) - column[heavy]) / (channel.size - 1)
     target = column[category] / factor if side == "largest" else column[category] * factor
     enough = (target - mean) / (column[heavy] - mean)
-    mass = (max(enough, Fraction()) + 1) / 2
-    return _weighted(column, report, heavy, category, mass)
+    return _weighted(column, report, heavy, category, (max(enough, Fraction()) + 1) / 2)
 
 
 def _factor(beta: Number) -> Fraction:

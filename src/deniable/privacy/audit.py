@@ -91,8 +91,7 @@ def largest_ratio(
 
     The arguments `matrix` and `classes` are the same.
     """
-    sums = set(matrix.sum(axis=1))
-    if len(sums) != 1 or matrix.min() < 0:
+    if len(set(matrix.sum(axis=1))) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
     worst = Fraction(1)
     for rows in classes or [range(len(matrix))]:
@@ -116,8 +115,7 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
         largest, smallest = P[list(rows)].max(axis=0), P[list(rows)].min(axis=0)
         if np.any((smallest == 0) & (largest > 0)):
             return math.inf
-        some = smallest > 0
-        if some.any():
+        if (some := smallest > 0).any():
             worst = max(worst, float(np.log(largest[some] / smallest[some]).max()))
     return worst * (1 + 2.0**-50) + 2.0**-50 if worst > 0 else 0.0
 
@@ -197,8 +195,7 @@ def audit_sampler(
 
 def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
     """Return Pearson's chi-square and its degrees of freedom, cells expected below 5 pooled."""
-    rare = ~at_least(expected, LEAST_EXPECTED)
-    if rare.any():
+    if (rare := ~at_least(expected, LEAST_EXPECTED)).any():
         observed = np.append(observed[~rare], observed[rare].sum())
         expected = np.append(expected[~rare], expected[rare].sum())
         observed, expected = observed[expected > 0], expected[expected > 0]

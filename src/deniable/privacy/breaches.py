@@ -22,7 +22,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel, Number, Prior, exact_distribution, proportion, thresholds
 from deniable.errors import ChannelError, refuse_unknown
 
@@ -58,8 +58,7 @@ class WorstSet:
     """The set with the most extreme posterior, among all unlikely (downward: likely) sets.
 
     It has the codes `members`, and the `prior_probability` and the `posterior` given the randomized
-    value `report`. No such set has a posterior beyond the `bound`. If it is `exact`, the set
-    attains it.
+    value `report`. No such set has a posterior beyond `bound`, attained if `exact`.
     """
 
     members: tuple[int, ...]
@@ -154,8 +153,7 @@ def permits_breach(
     """
     low, high = thresholds(rho_1, rho_2)
     up = direction == "upward"
-    worst = worst_set(channel, prior, low if up else high, direction)
-    if worst is None:
+    if (worst := worst_set(channel, prior, low if up else high, direction)) is None:
         return False
     found = find_breaches(channel, prior, worst.members, low, high)
     if found.upward if up else found.downward:
@@ -191,8 +189,7 @@ def extreme_factors(channel: Channel, prior: Prior) -> Factors:
 
 def _members(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
     """Return the set's codes in order, each once."""
-    chosen = tuple(sorted({int(member) for member in members}))
-    if not chosen:
+    if not (chosen := tuple(sorted({int(member) for member in members}))):
         raise ChannelError("the set Q is empty; give at least one category")
     for member in chosen:
         if not 0 <= member < channel.size:
@@ -205,10 +202,7 @@ def _members(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
 def _posterior(channel: Channel, prior: tuple[Fraction, ...], members: tuple[int, ...]) -> Floats:
     weights = np.array([float(p) for p in prior])
     matrix, chosen = channel.matrix(), list(members)
-    total = weights @ matrix
-    inside = weights[chosen] @ matrix[chosen]
-    unknown = np.full(channel.reports, np.nan)
-    return np.asarray(np.divide(inside, total, out=unknown, where=total > 0))
+    return quotients(weights[chosen] @ matrix[chosen], weights @ matrix, np.nan)
 
 
 def _reports_above(
@@ -222,8 +216,7 @@ def _reports_above(
     above = distance > UNSURE
     for report in np.flatnonzero(np.abs(distance) <= UNSURE).tolist():
         joint = [p * q for p, q in zip(prior, channel.exact_column(report), strict=True)]
-        inside = sum((joint[u] for u in members), Fraction())
-        above[report] = inside > threshold * sum(joint)
+        above[report] = sum((joint[u] for u in members), Fraction()) > threshold * sum(joint)
     return tuple(np.flatnonzero(above).tolist())
 
 
@@ -313,8 +306,7 @@ class _Halves:
         reached = np.maximum.accumulate(second)
         together = np.where(self.last >= 0, first + reached[self.last], -np.inf)
         one = int(together.argmax())
-        other = int(self.order[second[: self.last[one] + 1].argmax()])
-        joint = one | other << self.middle
+        joint = one | int(self.order[second[: self.last[one] + 1].argmax()]) << self.middle
         bits = np.array([joint >> item & 1 for item in range(values.size)], dtype=bool)
         return bits, float(together[one])
 

@@ -21,8 +21,7 @@ def linked_parties(data: Microdata) -> pd.DataFrame:
     """
     rows = []
     for attribute in data.domain:
-        others = [name for name in data.domain.names if name != attribute.name]
-        if not others:  # there is no table
+        if not (others := [name for name in data.domain.names if name != attribute.name]):
             continue
         tables = {name: data.counts((attribute.name, name)) for name in others}
         for code in np.flatnonzero(data.counts((attribute.name,)) == 1).tolist():

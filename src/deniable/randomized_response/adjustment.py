@@ -137,8 +137,7 @@ def _checked(
     if not columns or len(columns) != len(targets):
         problem = f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
         raise DeniableError(problem)
-    records = len(columns[0])
-    if not records:
+    if not (records := len(columns[0])):
         raise DeniableError("there are no records to weight")
     wanted = []
     for number, (column, target) in enumerate(zip(columns, targets, strict=True)):

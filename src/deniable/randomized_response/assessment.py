@@ -33,8 +33,7 @@ from deniable.randomized_response.readings import Assessment, ClusterMechanism, 
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
-PairCounts = Mapping[Pair, Counts]
-"""Two-way tables of reports, shape (..., rows, columns)."""
+PairCounts = Mapping[Pair, Counts]  # two-way tables of reports, shape (..., rows, columns)
 
 PairTables = Mapping[Pair, Floats]
 """Two-way tables to measure dependence on, shape (..., rows, columns)."""
@@ -240,8 +239,7 @@ def assessment_protocol(
 
 def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) -> PairTables:
     """Estimate each pair's distribution; with one warning for all singular channels."""
-    erased = [" x ".join(pair) for pair in reports if channels[pair].singular]
-    if erased:
+    if erased := [" x ".join(pair) for pair in reports if channels[pair].singular]:
         warnings.warn(
             f"the channels of {len(erased)} of {len(reports)} pairs are singular "
             f"({', '.join(erased)}): the estimates of their singular attributes are uniform",

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.arrays import Floats, at_least
+from deniable.arrays import Floats, at_least, quotients
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.estimation import estimated_or_uniform
@@ -67,13 +67,11 @@ def dependence_of_tables(tables: npt.ArrayLike, measure: Measure) -> Floats:
 def _cramers_v(counts: Floats) -> Floats:
     if np.any(counts < 0):
         raise DeniableError("Cramer's V needs a table without negative entries; project it first")
-    freedom = min(counts.shape[-2:]) - 1
-    if not freedom:
+    if not (freedom := min(counts.shape[-2:]) - 1):
         return np.zeros(counts.shape[:-2])
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     expected = rows[..., :, None] * columns[..., None, :] / rows.sum(axis=-1)[..., None, None]
-    terms = np.zeros_like(expected)
-    np.divide((counts - expected) ** 2, expected, out=terms, where=expected > 0)
+    terms = quotients((counts - expected) ** 2, expected)
     chi_squares, total = terms.sum(axis=(-2, -1)), counts.sum(axis=(-2, -1))
     # Rounding can lift a perfect dependence over 1 by a unit of the last place.
     return np.asarray(np.minimum(np.sqrt(chi_squares / total / freedom), 1.0))
@@ -89,9 +87,7 @@ def _absolute_correlation(counts: Floats) -> Floats:
     variances = (rows * x**2).sum(axis=-1), (columns * y**2).sum(axis=-1)
     # An estimate that was not projected can have a variance below 0: it does not vary.
     scale = np.sqrt(np.maximum(variances[0], 0.0) * np.maximum(variances[1], 0.0))
-    correlations = np.zeros_like(scale)
-    np.divide(np.abs(covariances), scale, out=correlations, where=scale > 0)
-    return np.asarray(np.minimum(correlations, 1.0))
+    return np.asarray(np.minimum(quotients(np.abs(covariances), scale), 1.0))
 
 
 _MEASURES: dict[Measure, Callable[[Floats], Floats]] = {
@@ -179,8 +175,7 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
     """
     independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
-    excess = np.maximum(distance - noise, 0.0)
-    weight = np.divide(excess, distance, out=np.zeros_like(distance), where=distance > 0)
+    weight = quotients(np.maximum(distance - noise, 0.0), distance)
     return Shrunk(independent + weight[..., None, None] * (joint - independent), weight)
 
 

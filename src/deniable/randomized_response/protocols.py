@@ -244,8 +244,7 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
 
     For the `domain`, with `p`, in (0, 1), and `reading` as in `rr_channel`.
     """
-    clusters = tuple((name,) for name in domain.names)
-    return rr_clusters(domain, clusters, p, reading, "kronecker")
+    return rr_clusters(domain, tuple((name,) for name in domain.names), p, reading, "kronecker")
 
 
 def rr_clusters(

@@ -184,8 +184,7 @@ def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the 
 def _refuse_missing(
     message: Message, parties: Sequence[Party], network: Network, what: str
 ) -> None:
-    numbers = [parties[seat].number for seat in network.missing(message)]
-    if numbers:
+    if numbers := [parties[seat].number for seat in network.missing(message)]:
         raise SecureSumError(
             f"{what}: no {message} came from party {', '.join(map(str, numbers))} (records counted "
             "from 0); run it again without, with fresh shares, but mind that counts opened before "
@@ -211,8 +210,7 @@ class BivariateDistribution:
     @property
     def inconsistencies(self) -> tuple[str, ...]:
         """Messages about errors in the table alone, perhaps none."""
-        total = int(self.table.sum())
-        if total == self.parties:
+        if (total := int(self.table.sum())) == self.parties:
             return ()
         names = " and ".join(map(repr, self.domain.names))
         return (

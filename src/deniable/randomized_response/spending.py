@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
     """Return the exact epsilons of a `protocol`, rounded up, as columns of tables.
 
-    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for a change in
-    one attribute.
+    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for one attribute.
     """
     of_attributes = protocol.epsilon_by_changed_attribute()
     return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}
@@ -58,8 +57,7 @@ def p_of_epsilon(
     True
     """
     refuse_bad_budget(epsilon)
-    sizes = [size for size in domain.shape if size > 1]
-    if not sizes:
+    if not (sizes := [size for size in domain.shape if size > 1]):
         raise DeniableError("no attribute has two categories: no p gives a record an epsilon")
     parts = tuple((name,) for name in domain.names) if clusters is None else clusters
 

@@ -82,8 +82,7 @@ def empty_sum(
     """Return the total of no record, which has the terms of a `session` of `parties`.
 
     It counts the `pairs` of a `domain`, by default all. The `modulus` is above the number of
-    parties. Raises `DeniableError` if an argument is invalid, or there are over `MAX_SHARES` shares
-    of a party.
+    parties. Raises `DeniableError` for an invalid argument, or over `MAX_SHARES` shares of a party.
     """
     tables = [tuple(sorted(pair, key=domain.position)) for pair in pairs]
     tables = tables or list(combinations(domain.names, 2))

@@ -95,8 +95,7 @@ def repeat_records(
     """
     refuse_no_source(source)
     _refuse_no_records(records)
-    shares = rescaled(weights, "the weights")
-    if shares.shape != (len(reports),):
+    if (shares := rescaled(weights, "the weights")).shape != (len(reports),):
         raise DeniableError(f"{len(reports)} records, but weights of shape {shares.shape}")
     by_cell = np.lexsort(reports.columns[::-1])
     cumulated = np.cumsum(shares[by_cell])
@@ -112,8 +111,7 @@ def repeat_records(
 def _random_order(size: int, source: RandomSource) -> Positions:
     # Sorted by random words, for a source of the operating system knows no permutations. Two words
     # are equal once in size**2 / 2**65 times.
-    words = source.integers(-(2**63), 2**63, size)
-    return np.argsort(words, kind="stable")
+    return np.argsort(source.integers(-(2**63), 2**63, size), kind="stable")
 
 
 def _refuse_no_records(records: int) -> None:

@@ -53,8 +53,7 @@ class Microdata(arrow.ArrowRecords):
                 )
             refuse_foreign_codes(codes, attribute.size, where)
             small.append(codes.astype(attribute.code_type, copy=False))
-        lengths = {len(codes) for codes in small}
-        if len(lengths) > 1:
+        if len(lengths := {len(codes) for codes in small}) > 1:
             raise DataError(f"columns differ in length: {sorted(lengths)}")
         object.__setattr__(self, "columns", tuple(small))
 
@@ -149,9 +148,8 @@ def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
         value = values[bad].as_py()
         problem = f"the unknown category '{arrow.shortened(value)}'" if value else "a missing value"
         raise DataError(
-            f"{where}: record {bad + 1}, column {attribute.name!r} has {problem}; "
-            f"recode it, or list it as a category (now: "
-            f"{arrow.shortened(', '.join(attribute.categories))})"
+            f"{where}: record {bad + 1}, column {attribute.name!r} has {problem}; recode it, or "
+            f"list it as a category (now: {arrow.shortened(', '.join(attribute.categories))})"
         )
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 

@@ -179,8 +179,7 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
             f"the values have the shape {values.shape}; give one row per record and a column for "
             f"each of the {len(names)} attributes"
         )
-    finite = np.isfinite(values)
-    if not finite.all():
+    if not (finite := np.isfinite(values)).all():
         record, attribute = np.argwhere(~finite)[0].tolist()
         raise DataError(
             f"record {record + 1}, column {names[attribute]!r} has the value "
@@ -201,8 +200,7 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     table, (names, of_class, marks) = arrow.read_described(
         path, arrow.NUMERIC_KEY, _about, what, unsaid
     )
-    named = [*names, *([of_class.name] if of_class else [])]
-    arrow.refuse_missing_columns(path, table, named)
+    arrow.refuse_missing_columns(path, table, [*names, *([of_class.name] if of_class else [])])
     columns = []
     for name, column in zip(names, table.select(names).columns, strict=True):
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):

@@ -132,8 +132,7 @@ def _promises(plan: Plan) -> Iterator[str]:
 def _formulas(schema: Schema) -> str:
     columns = [each for each in schema.columns if each.kind != "left_out"]
     texts = [text for each in columns for text in (each.name, *each.categories)]
-    found = [text for text in dict.fromkeys(texts) if FORMULA.match(text)]
-    if not found:
+    if not (found := [text for text in dict.fromkeys(texts) if FORMULA.match(text)]):
         return ""
     shown = ", ".join(map(shortened, found[:5])) + (", ..." if len(found) > 5 else "")
     paragraph = SPREADSHEETS.format(shown)

@@ -69,8 +69,7 @@ def store_journal(folder: Path, journal: Journal) -> None:
 
     Raises `DeniableError` if the stored one is damaged, or of another draw.
     """
-    file = folder / PRIVATE / JOURNAL_FILE
-    if not file.exists():
+    if not (file := folder / PRIVATE / JOURNAL_FILE).exists():
         write_once(file, canonical(asdict(journal)))
     stored = journal_of(folder)
     if (stored.records, stored.drawn) != (journal.records, journal.drawn):

@@ -121,8 +121,7 @@ class _Keyed:
         from pandas.util import hash_array  # noqa: PLC0415 - slow to import
 
         values = texts.fill_null("").to_numpy(zero_copy_only=False)
-        key = self._subkey(*purpose).hex()[:16]
-        return hash_array(values, hash_key=key, categorize=False)
+        return hash_array(values, hash_key=self._subkey(*purpose).hex()[:16], categorize=False)
 
 
 def _by_dictionary(
@@ -165,7 +164,8 @@ class Sketch(_Keyed):
             if not is_supported(column.type):
                 continue
             words = self._words(column)
-            sums[:, 0] += words * self._multiplier(name)
+            factor = int.from_bytes(self._subkey(b"column", name.encode())[:8], "little") | 1
+            sums[:, 0] += words * np.uint64(factor)
             self._firsts.setdefault(name, int(words[0]))
             self._sums[name] = (self._sums.get(name, 0) + int(words.sum())) % 2**64
             if name in self._least:
@@ -175,12 +175,10 @@ class Sketch(_Keyed):
 
     def with_fingerprint(self, fingerprint: Fingerprint) -> RecordDigests:
         """Return the digests that a ledger stores, with a digest of the `fingerprint`."""
-        whole = hmac.new(self._subkey(b"file"), digestmod=hashlib.sha256)
-        for part in framed(fingerprint.parts()):
-            whole.update(part)
+        content = b"".join(framed(fingerprint.parts()))
         differ = (n for n, s in self._sums.items() if s != self.records * self._firsts[n] % 2**64)
         return RecordDigests(
-            whole.hexdigest(),
+            hmac.digest(self._subkey(b"file"), content, hashlib.sha256).hex(),
             self.records,
             tuple(self._rows.tolist()),
             tuple(sorted(self._sums[name] for name in differ)),
@@ -207,9 +205,6 @@ class Sketch(_Keyed):
         blocks[:, 0] = self._hashes(texts, b"text")
         blocks[np.asarray(pc.is_in(texts, value_set=_MISSING))] = _bits(np.array([np.nan]))[0], 0
         return blocks
-
-    def _multiplier(self, name: str) -> np.uint64:
-        return np.uint64(int.from_bytes(self._subkey(b"column", name.encode())[:8], "little") | 1)
 
 
 def _least(words: Words, more: Words) -> Words:

@@ -84,8 +84,7 @@ class Release:
         """
         self.plan.refuse_too_few(len(self.records))
         counts = self.records.file.outside.values()
-        refused = [each for each in counts if each.proportion > limit]
-        if not refused:
+        if not (refused := [each for each in counts if each.proportion > limit]):
             warn_outside(counts)
             return
         enough = math.ceil(1000 * max(each.proportion for each in refused)) / 1000
@@ -144,9 +143,8 @@ class Release:
         rows, numbers = 0, list[RecordBatch]()
         tables = self.plan.randomize(_watched(self.records.batches(), numbers), draws, risk.add)
         tables = self._compared(tables, numbers, risk, more)
-        form = self.records.file.form
         with (
-            records_writer(path, self.plan.schema.file, form) as writer,
+            records_writer(path, self.plan.schema.file, self.records.file.form) as writer,
             # Randomized values in the order of the file are as confidential as the original ones.
             tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch,
         ):
@@ -196,8 +194,7 @@ def draws_for(
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})
 
 
-MAX_OUTSIDE = 0.01
-"""Largest proportion of a column's values outside its bounds, by default."""
+MAX_OUTSIDE = 0.01  # largest proportion of a column's values outside its bounds, by default
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 

@@ -131,12 +131,8 @@ def counted(epsilon: Number | None) -> Number:
 
 def total_of(epsilons: Iterable[Number]) -> Number:
     """Return the exact sum of `epsilons`; math.inf if one of them is infinite."""
-    finite = Fraction()
-    for epsilon in epsilons:
-        if epsilon == math.inf:
-            return math.inf
-        finite += Fraction(epsilon)
-    return finite
+    found = list(epsilons)
+    return math.inf if math.inf in found else sum((Fraction(each) for each in found), Fraction())
 
 
 def composed_epsilon(entries: Iterable[Entry]) -> Number:
@@ -186,9 +182,7 @@ def counted_epsilon(epsilon: float) -> Number:
     >>> str(counted_epsilon(1.2999999999999998)), str(counted_epsilon(0.0123456789012))
     ('13/10', '12345679/1000000000')
     """
-    if math.isinf(epsilon):
-        return epsilon
-    return Fraction(_COUNTED.create_decimal(Decimal(epsilon)))
+    return epsilon if math.isinf(epsilon) else Fraction(_COUNTED.create_decimal(Decimal(epsilon)))
 
 
 def canonical(plan: Any) -> bytes:
@@ -271,12 +265,11 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
     """Compare the `records` of a file with the `earlier` ones of a `release`, under one key."""
     pairs = product(records.identifiers, earlier.identifiers)
-    same = Counter(records.columns) & Counter(earlier.columns)
     return Overlap(
         release,
         _shared(records.rows, earlier.rows),
         max((_shared(own, other) for own, other in pairs), default=0.0),
-        same.total(),
+        (Counter(records.columns) & Counter(earlier.columns)).total(),
     )
 
 

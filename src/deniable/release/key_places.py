@@ -46,16 +46,14 @@ class PlaceOfKey:
 
     def file(self, private: Path) -> Path:
         """Return the file of the key, by default in `private`."""
-        own = private if self.folder is None else Path(self.folder) / self.label
-        return own / KEY_FILE
+        return (private if self.folder is None else Path(self.folder) / self.label) / KEY_FILE
 
     def key(self, private: Path) -> bytes:
         """Return the key, by default from the folder `private`; make it if there is none.
 
         Raises `DeniableError` if another user can write its file.
         """
-        file = self.file(private)
-        if not file.exists():
+        if not (file := self.file(private)).exists():
             private_folder(file.parent)
             write_once(file, new_key())
         return _own_content(file)
@@ -69,8 +67,7 @@ class PlaceOfKey:
                 sync_folder(file.parent)
         if self.folder is None:
             return
-        own = Path(self.folder) / self.label
-        if own.is_dir():
+        if (own := Path(self.folder) / self.label).is_dir():
             with suppress(OSError):
                 own.rmdir()
         elif self.machine != platform.node():

@@ -19,8 +19,7 @@ PRIVATE: str = "private"
 """Folders of a release: one to be given away, one that reveals the original data."""
 TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
-PLAN_FILE: str = "plan.json"
-"""The plan of a test release, in its private folder."""
+PLAN_FILE: str = "plan.json"  # the plan of a test release, in its private folder
 PROBE = ".probe"
 WITH_THE_RELEASE = KeyPlace()
 
@@ -38,10 +37,7 @@ class ReleaseKey:
     def digest(self, purpose: str, parts: Iterable[bytes]) -> str:
         """Return a digest of `parts` for a `purpose`; without the key it reveals nothing."""
         own = KeyedDraws(self.value, b"").subkey(f"digest of {purpose}", ())
-        found = hmac.new(own, digestmod=hashlib.sha256)
-        for part in framed(parts):
-            found.update(part)
-        return found.hexdigest()
+        return hmac.digest(own, b"".join(framed(parts)), hashlib.sha256).hex()
 
 
 def key_from_seed(*facts: Any) -> ReleaseKey:
@@ -69,8 +65,7 @@ def key_for(
             "Restore that file, name the place of the key, or give the release a new name"
         )
     _refuse_no_hard_links(folder)
-    value = of_release.key(private)
-    if len(value) != KEY_BYTES:
+    if len(value := of_release.key(private)) != KEY_BYTES:
         raise DeniableError(
             f"{file}: damaged, {len(value)} of {KEY_BYTES} bytes; restore it from a copy, or give "
             "the release a new name"

@@ -164,8 +164,7 @@ class Ledger:
 
     def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
         """Return the overlap of `records` with each release of a `population`."""
-        entries = self.entries(population)
-        found = (overlap(records, each.release, each.records) for each in entries)
+        found = (overlap(records, each.release, each.records) for each in self.entries(population))
         return tuple(each for each in found if each.found)
 
     def reserve(
@@ -199,8 +198,7 @@ class Ledger:
         with _as_errors(self.folder):
             for _ in range(ATTEMPTS):
                 entries = self.entries(population)
-                begun = next((each for each in entries if each.release == release), None)
-                if begun:
+                if begun := next((each for each in entries if each.release == release), None):
                     _refuse_another(begun, new)
                     move_head(folder, population, self._entry_key)
                     sync_folder(folder)  # the process that made it may be dead
@@ -273,8 +271,7 @@ def named_ledger(folder: Path | str | None) -> Ledger:
 
     Raises `DeniableError` if neither names a folder, or the folder is not a ledger.
     """
-    named = folder or os.environ.get(LEDGER_VARIABLE)
-    if not named:
+    if not (named := folder or os.environ.get(LEDGER_VARIABLE)):
         raise DeniableError(
             "no ledger is named. A production release needs one, in which its epsilon is counted: "
             f"{TO_MAKE}, unless you have one, and name it by --ledger FOLDER (ledger in Python and "
@@ -333,8 +330,7 @@ def _refuse_another(begun: Entry, new: Entry) -> None:
         f"epsilon {epsilon_text(begun.epsilon)}": begun.epsilon != new.epsilon,
         "another part of the respondents": begun.part != new.part,
     }
-    other = [what for what, differs in differences.items() if differs]
-    if other:
+    if other := [what for what, differs in differences.items() if differs]:
         raise DeniableError(
             f"release {new.release!r} of population {new.population!r} was begun on {begun.time} "
             f"with {' and '.join(other)}; restore what it was begun with, or give the new "

@@ -250,8 +250,7 @@ def _publish(
     label = ledger.label(population, release.name)
     counted = release.name in [each.release for each in ledger.entries(population)]
     key = key_for(release.name, folder, label, counted, place)
-    entry = _reserved(release, ledger, key, digests, consent)
-    facts = store_entry(folder, ledger, entry, settings)
+    facts = store_entry(folder, ledger, _reserved(release, ledger, key, digests, consent), settings)
     with tempfile.TemporaryDirectory(
         prefix=DRAFT, dir=folder / PRIVATE, ignore_cleanup_errors=True
     ) as draft:

@@ -33,8 +33,7 @@ def in_order_of_key(
         for name in names:
             column = table[name].combine_chunks()
             if pa.types.is_dictionary(column.type):
-                known = dictionaries.setdefault(name, column.dictionary)
-                if not known.equals(column.dictionary):
+                if not dictionaries.setdefault(name, column.dictionary).equals(column.dictionary):
                     raise ValueError(f"column {name!r} has another dictionary in a later table")
                 column = column.indices
             columns.append(column)

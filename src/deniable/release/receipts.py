@@ -58,8 +58,7 @@ def refuse_other_files(public: Path) -> None:
 def receipt_of(release: str, public: Path) -> dict[str, Any]:
     """Return the receipt of a `release`: the SHA-256 of each file of its `public` folder."""
     files = {f"{PUBLIC}/{name}": digest for name, digest in sums_of(public).items()}
-    listed = {f"{PUBLIC}/{SUMS}": sha256(public / SUMS)}
-    return {"release": release, "files": files | listed}
+    return {"release": release, "files": files | {f"{PUBLIC}/{SUMS}": sha256(public / SUMS)}}
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
@@ -90,8 +89,7 @@ def refuse_test(release: str, folder: Path) -> None:
     """Raise `DeniableError` if a `folder` holds a test release in place of a `release`."""
     if any((folder / PRIVATE / name).exists() for name in OF_PRODUCTION):
         return
-    plan = _content(folder / PUBLIC / "plan.json")
-    block = plan.get("release") if isinstance(plan, dict) else None
+    block = _content(folder / PUBLIC / "plan.json").get("release")
     if isinstance(block, dict) and block.get("mode") == "test":
         raise DeniableError(
             f"release {release!r}: {folder} holds a test release of this name; delete that folder, "
@@ -117,8 +115,7 @@ def store_states(folder: Path, records: Any = None) -> None:
 
 def stored_records(folder: Path) -> Any:
     """Return the state of the original records that a release's `folder` stores, or None."""
-    stored = _content(folder / PRIVATE / STATES_FILE)
-    return stored.get("records") if isinstance(stored, dict) else None
+    return _content(folder / PRIVATE / STATES_FILE).get("records")
 
 
 def faults_of_files(folder: Path) -> list[str]:
@@ -129,14 +126,13 @@ def faults_of_files(folder: Path) -> list[str]:
     public, stored = folder / PUBLIC, _content(folder / PRIVATE / STATES_FILE)
     if not public.is_dir():
         return [f"{public}: published, and missing now; restore it from a copy"]
-    if isinstance(stored, dict) and stored.get("public") == _states(public):
+    if stored.get("public") == _states(public):
         return []
     try:
         refuse_other_files(public)
     except DataError as error:
         return str(error).splitlines()
-    faults = faults_of_receipt(folder / RECEIPT)
-    if not faults:
+    if not (faults := faults_of_receipt(folder / RECEIPT)):
         store_states(folder)
     return faults
 
@@ -156,8 +152,7 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
     try:
         stored = entry_of(folder)
         entry = ledger.entries(stored["population"])[stored["entry"] - 1]
-        plan = read_plan(folder / PUBLIC / "plan.json")
-        found = OriginalRecords(path, plan).read(ledger.key)
+        found = OriginalRecords(path, read_plan(folder / PUBLIC / "plan.json")).read(ledger.key)
         if found is not None and found.whole == entry.records.whole:
             store_states(folder, state)
             return None
@@ -190,11 +185,12 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
         )
 
 
-def _content(file: Path) -> Any:
+def _content(file: Path) -> dict[str, Any]:
     try:
-        return read_json(file)
+        found = read_json(file)
     except (OSError, ValueError):
-        return None
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _states(public: Path) -> dict[str, list[int]]:

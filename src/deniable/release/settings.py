@@ -149,8 +149,7 @@ class ReleaseSettings(Strict):
             if self.data is None:
                 own = schema.of_population(self.population)
             else:  # the schema of a data set has the name of the data set
-                population = self.population or schema.population
-                own = schema.model_copy(update={"population": population})
+                own = schema.model_copy(update={"population": self.population or schema.population})
             inputs = PlanInputs(own, data, released or {}, tuple(self.accept))
             plan = settings_from(self.plan).plan(inputs)
         self.refuse_another_plan(plan)
@@ -177,8 +176,7 @@ class ReleaseSettings(Strict):
 
         Also if the plan is for another population.
         """
-        unknown = [name for name in self.accept if name not in plan.risks]
-        if unknown:
+        if unknown := [name for name in self.accept if name not in plan.risks]:
             allowed = ", ".join(plan.risks) or "none, because the plan has no risk"
             raise DeniableError(
                 f"release {self.name!r}: accept: {unknown[0]!r} is not a risk of its plan; "

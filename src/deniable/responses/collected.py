@@ -26,8 +26,7 @@ from deniable.rrba import (
 from deniable.schema import FileFormat, ValidationErrors, open_source
 
 TEXTS, NUMBERS = ("attributes", "categories"), ("p", "fake", "reports")
-ROUNDING = 1e-9
-"""The largest difference from 1 of the sum of a distribution of fake answers."""
+ROUNDING = 1e-9  # the largest difference from 1 of the sum of a distribution of fake answers
 
 
 class CollectedResponses(Responses):
@@ -70,8 +69,7 @@ class CollectedResponses(Responses):
         domain = domain_of(self._design.domain, names)
         if self._design.memory:
             return self._from_memory(domain)
-        ways = self._ways(domain)
-        if not ways:
+        if not (ways := self._ways(domain)):
             raise self._no_table(domain)
         total = sum(int(reports.sum()) for _, reports in ways)
         channel: Channel = ways[0][0]

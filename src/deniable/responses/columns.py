@@ -69,8 +69,7 @@ class ProtectedFormat:
             if column.name in self._values or column.name in self.passed:
                 self.names.append(column.name)
             else:  # a cluster stands in the place of its first column
-                first = (name for name in self._values if name.split(" x ")[0] == column.name)
-                self.names += first
+                self.names += (name for name in self._values if name.split(" x ")[0] == column.name)
 
     def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
         """Return a batch as a table: randomized values, `reports`, and the `passed` columns."""

@@ -244,8 +244,7 @@ def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:
 
 def counts_in(table: Any) -> Any:
     """Return the noisy counts that a `table`, of Arrow or a DataFrame, keeps, or None."""
-    attributes = getattr(table, "attrs", None)
-    if attributes is None:
+    if (attributes := getattr(table, "attrs", None)) is None:
         schema = getattr(table, "schema", None)
         attributes = (getattr(schema, "pandas_metadata", None) or {}).get("attributes") or {}
     return attributes.get(HISTOGRAMS)

@@ -26,8 +26,7 @@ class MixedResponses(Responses):
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of columns `names`; raise `DeniableError` if one has masked numbers."""
-        masked = [name for name in names if name in self.masked.mechanism.domains.names]
-        if masked:
+        if masked := [name for name in names if name in self.masked.mechanism.domains.names]:
             raise DeniableError(
                 f"column {masked[0]!r} has masked numbers, so there is no table with it: no "
                 "transition matrix describes their relation to other columns. Ask for its numbers; "

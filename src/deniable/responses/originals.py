@@ -26,8 +26,7 @@ from deniable.schema import MISSING
 
 REDRAWS, MAX_COUNTS, MAX_DRAWN = 1000, 1 << 23, 1 << 28
 """Redraws of a table, counts that are held at a time, and weighted records that are redrawn."""
-ROUNDING = 1e-8
-"""Of limits written with 9 digits."""
+ROUNDING = 1e-8  # of limits written with 9 digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,7 @@ def compare_records(
     margins = estimates.get("margins")
     rows: list[dict[str, Any]] = []
     for name in original.domain.names:
-        table = protected.table([name])
-        for row in _coverage(table, original, generator):
+        for row in _coverage(protected.table([name]), original, generator):
             rows += _with_intervals(row, _of_file(margins, "column", name, row["stratum"]))
     rows += _distances(protected, original, estimates)
     return pd.DataFrame(rows)
@@ -79,8 +77,7 @@ def _coverage(
     """Yield the coverage of all categories, for all records and in each stratum with records."""
     all_counts: Any
     drawn: Any
-    weights = original.weights
-    if weights is None:
+    if (weights := original.weights) is None:
         all_counts = original.counts(table.cells.names).reshape(-1)
         redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))
         drawn = table.channel.randomize_counts(np.tile(all_counts, (redraws, 1)), generator)

@@ -29,8 +29,7 @@ def protected_file(folder: Path, stem: str = "protected") -> Path:
 
     Raises `DataError` if there is no such file, or more than one.
     """
-    there = [kind for kind in KINDS if (folder / f"{stem}.{kind}").is_file()]
-    if len(there) != 1:
+    if len(there := [kind for kind in KINDS if (folder / f"{stem}.{kind}").is_file()]) != 1:
         found = ", ".join(f"{stem}.{kind}" for kind in there) or "none"
         raise DataError(
             f"{folder}: one of {stem}.csv, .parquet or .arrow belongs here; there: {found}"
@@ -85,8 +84,7 @@ class ProtectedRecords(Responses):
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         """Count the values of each of `tables`, by the column `weight` if given, in one pass."""
         requested = {(weight, table.names): table for table in tables}
-        new = {key: table for key, table in requested.items() if key not in self._known}
-        if new:
+        if new := {key: table for key, table in requested.items() if key not in self._known}:
             self._known |= zip(new, self._count(list(new.values()), weight), strict=True)
         return [self._known[weight, table.names] for table in tables]
 

@@ -90,8 +90,7 @@ def kept_back_table(
     where their matrices together are not invariant.
     """
     own = domain_of(domain, names)
-    parts = [block for block in blocks if set(block) & set(names)]
-    if len(parts) > 1:
+    if len(parts := [block for block in blocks if set(block) & set(names)]) > 1:
         of = " and ".join(" x ".join(block) for block in parts)
         raise DeniableError(
             f"the table of {', '.join(names)} needs the matrices of {of} together, which the data "

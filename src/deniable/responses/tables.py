@@ -12,14 +12,11 @@ from deniable.errors import DeniableError, SingularChannelError
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
 
-MAX_CELLS = 1 << 20
-"""Cells of a table, and its randomized values, that are counted at once."""
-MAX_SCORED = 1 << 16
-"""Cells of a table that is estimated from scores of single records."""
+MAX_CELLS = 1 << 20  # cells of a table, and its randomized values, that are counted at once
+MAX_SCORED = 1 << 16  # cells of a table that is estimated from scores of single records
 MAX_ENTRIES = 1 << 24
 """Entries of a matrix from the randomized values of a cluster to a table of some of its columns."""
-LUMPED = 1e-9
-"""Difference of probabilities that are equal but for rounding."""
+LUMPED = 1e-9  # difference of probabilities that are equal but for rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,9 +83,7 @@ def refuse_impossible(design: CollectionDesign, clients: int) -> None:
         )
     cells = [sum(design.tables[each].cells for each in own) for own in design.questions]
     # In a block of fewer clients than questions, each client adds the rows of one question.
-    blocks = -(-clients // design.block)
-    rows = min(blocks * sum(cells), clients * max(cells))
-    if rows > MAX_ROWS:
+    if (rows := min(-(-clients // design.block) * sum(cells), clients * max(cells))) > MAX_ROWS:
         raise DeniableError(
             f"{clients:,} clients in blocks of {design.block:,} have up to {rows:,} rows of "
             f"answers; allowed: {MAX_ROWS:,}. Make the blocks larger"
@@ -96,8 +94,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
     """Return the table of answers in `reports` to a server, as in `collect_answers`.
 
     There is at most one report for each block and table that clients of the `design` randomize.
-    With a memory, the answers of a client are joined. Raises `DeniableError` if a table has no
-    answers.
+    With a memory, a client's answers are joined. Raises `DeniableError` if a table has no answers.
     """
     blocks: dict[int, dict[Combination, BlockReport]] = {}
     for report in sorted(reports, key=lambda each: each.block):
@@ -107,8 +104,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
         for number, question in enumerate(design.asked):
             own = {each: dict(found[each].answers) for each in question if each in found}
             if design.memory:  # a client's answers together, or none of them
-                whole = [set(own.get(each, ())) for each in question]
-                known = sorted(set.intersection(*whole))
+                known = sorted(set.intersection(*[set(own.get(each, ())) for each in question]))
                 own = {each: {client: own[each][client] for client in known} for each in question}
             codes = {each: np.array([*cells.values()], np.int64) for each, cells in own.items()}
             for each, cells in design.cells_by_table(number, codes).items():
@@ -116,8 +112,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
                 q = np.full(table.cells, 1 / table.cells) if design.memory else found[each].table
                 counts = np.bincount(cells, minlength=table.cells)
                 parts.append((table, block, np.asarray(q), counts))
-    missing = set(design.tables) - {table.attributes for table, *_ in parts}
-    if missing:
+    if missing := set(design.tables) - {table.attributes for table, *_ in parts}:
         names = SEPARATOR.join(min(missing))
         raise DeniableError(f"no answer counts about {names}; ask more clients")
     return answers_table(design, parts)
@@ -216,8 +211,7 @@ def answers_by_table(
     groups = rows_by_table(answers)
     found = {}
     for combination, table in design.tables.items():
-        rows = groups.get(SEPARATOR.join(combination))
-        if rows is None or len(rows) % table.cells:
+        if (rows := groups.get(SEPARATOR.join(combination))) is None or len(rows) % table.cells:
             raise DataError(
                 f"the collection has no whole table of {SEPARATOR.join(combination)}; it is "
                 "damaged or belongs to another release. Restore it"

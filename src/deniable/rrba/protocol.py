@@ -6,8 +6,7 @@ tables. Messages may be lost, repeated, late or malformed.
 
 `Collection` has the counts of whole blocks without clients, for many replicates in parallel. Their
 distribution is the one of the protocol with one table. Given the table of their block, clients
-answer independently. So counts of true answers are binomial, and counts of fake answers are
-multinomial.
+answer independently. So counts of true answers are binomial, of fake answers multinomial.
 """
 
 from collections import Counter, defaultdict
@@ -105,8 +104,7 @@ class Aggregator:
 
     def receive(self, message: Answer | Refusal) -> None:
         """Count a `message` if it is the first one to an open question, from the right client."""
-        question = self._open.get(message.question)
-        if question is None:
+        if (question := self._open.get(message.question)) is None:
             known = 1 <= message.question <= self._questions
             self.passed_over["late or doubled" if known else "to no question"] += 1
         elif question.client != message.client:
@@ -182,8 +180,7 @@ class Server:
         It is the sum over blocks of (o - n (1 - p) q), divided by the sum of n p. It sums to 1 but
         may leave [0, 1]. Raises `DeniableError` if the combination has no answers.
         """
-        reports = self._reports.get(combination)
-        if not reports:
+        if not (reports := self._reports.get(combination)):
             raise DeniableError(
                 f"no answers came for {', '.join(combination)}: nothing can be estimated; ask a "
                 "view that holds it"
@@ -204,8 +201,7 @@ def run_rrba(
     """
     if block_size < 1:
         raise DeniableError(f"blocks of {block_size} clients; give at least 1")
-    by_name = {client.name: client for client in clients}
-    if len(by_name) < len(clients):
+    if len(by_name := {client.name: client for client in clients}) < len(clients):
         raise DeniableError("two clients have the same name; give each its own")
     names = list(by_name)
     for start in range(0, len(names), block_size):
@@ -252,8 +248,7 @@ class Collection:
         # sum of n (p pi + f)(1 - p pi - f), with pi that of the block reached.
         known = self.keep * pi
         squares = np.cumsum(size * fake * (1 - fake), axis=1)
-        crossed = np.cumsum(size * (1 - 2 * fake), axis=1)
-        variance = squares + known * crossed - total * known**2
+        variance = squares + known * np.cumsum(size * (1 - 2 * fake), axis=1) - total * known**2
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)) / (self.keep * total))
 
     def estimate(self) -> Floats:

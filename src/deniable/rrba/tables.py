@@ -150,8 +150,7 @@ def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float)
     T = np.asarray(table, dtype=float)
     counts = checked_counts(reported, T.shape[-1])
     n = counts.sum(axis=-1, keepdims=True)
-    solved = (counts / np.maximum(n, 1) - (1 - keep) * T) / keep
-    return np.asarray(np.where(n > 0, solved, T))
+    return np.asarray(np.where(n > 0, (counts / np.maximum(n, 1) - (1 - keep) * T) / keep, T))
 
 
 def pooled_estimate(
@@ -189,8 +188,7 @@ def drawn_distribution(table: Floats) -> Floats:
     """Return the distribution of fake answers by (3), also for a `table` that is none.
 
     A uniform number u leads to the first cell with a cumulative sum above u. Negative cells are
-    never drawn, and cells after them less often than their entry says. A distribution is returned
-    unchanged.
+    never drawn, those after them less often than stated. A distribution is returned unchanged.
     """
     possible = table >= 0
     if possible.all():

@@ -116,8 +116,7 @@ def _extended(
     view, place = np.nonzero(missing > 0)
     # Equal sets of a view (empty ones) are one arc: any of them may grow.
     weights = (attributes + 1) ** np.arange(size)
-    used = np.arange(size) < grown[..., None]
-    keys = ((members + 1) * used) @ weights
+    keys = ((members + 1) * (np.arange(size) < grown[..., None])) @ weights
     arcs = np.unique(np.column_stack((view, keys[view, place])), axis=0, return_index=True)[1]
     view, place = view[arcs], place[arcs]
     _, first, sets = np.unique(keys[view, place], return_index=True, return_inverse=True)

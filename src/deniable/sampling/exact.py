@@ -46,8 +46,7 @@ def events(source: RandomSource, probability: float | Fraction, size: int) -> Fl
     first_bits = source.integers(-(2**63), 2**63, -(-size // 4)).view(np.uint16)[:size]
     whole = math.floor(exact * 2**16)
     happened = first_bits < whole
-    rest = exact * 2**16 - whole
-    if rest:
+    if rest := exact * 2**16 - whole:
         undecided = np.flatnonzero(first_bits == whole)
         happened[undecided] = Categories.of([rest, 1 - rest]).draw(source, undecided.size) == 0
     return happened
@@ -90,8 +89,7 @@ class Categories:
         total, scale = self.cumulative[-1], WORD
         while True:
             low = word * total
-            inside = [c for c in self.cumulative if low < c * scale < low + total]
-            if not inside:
+            if not any(low < c * scale < low + total for c in self.cumulative):
                 return sum(c * scale <= low for c in self.cumulative)
             word = word * WORD + int(source.integers(0, WORD, 1)[0])
             scale *= WORD

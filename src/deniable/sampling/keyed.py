@@ -85,8 +85,7 @@ class KeyedDraws:
         if isinstance(source, KeyedDraws):
             return source
         refuse_no_source(source)
-        key = source.integers(0, 256, KEY_BYTES).astype(np.uint8).tobytes()
-        return cls(key, b"in memory")
+        return cls(source.integers(0, 256, KEY_BYTES).astype(np.uint8).tobytes(), b"in memory")
 
     def subkey(self, purpose: str, names: Iterable[str]) -> bytes:
         """Return the key of a `purpose` for attributes, by their `names` in order, 32 bytes."""

@@ -18,10 +18,8 @@ from deniable.arrays import Codes, Floats, Positions
 from deniable.sampling.exact import Categories
 from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, Words
 
-MAX_TABLE = 1 << 20
-"""Entries of the tables of all rows: what stays in a processor's cache."""
-MIN_BITS = 12
-"""Of a table. With fewer, too many entries would have a threshold among them."""
+MAX_TABLE = 1 << 20  # entries of the tables of all rows: what stays in a processor's cache
+MIN_BITS = 12  # of a table. With fewer, too many entries would have a threshold among them.
 MAX_TABLED = MAX_TABLE >> MIN_BITS
 """Outcomes, and rows, up to which there are tables; above, words of 64 bits are compared."""
 MAX_PASSED = 4
@@ -84,8 +82,7 @@ class Outcomes:
 
     @cached_property
     def _bits(self) -> int:
-        rows = len(self.shares)
-        return min(NARROW, (MAX_TABLE // rows).bit_length() - 1)
+        return min(NARROW, (MAX_TABLE // len(self.shares)).bit_length() - 1)
 
     @cached_property
     def _table(self) -> Codes:

@@ -85,8 +85,7 @@ class Coder:
                 f"{where}: column {shown(self.column.name)} has an index outside its dictionary, "
                 "so the file is damaged; write it again"
             ) from None
-        invalid = unknown & ~missing
-        if invalid.any():
+        if (invalid := unknown & ~missing).any():
             marked = np.where(invalid, np.arange(len(invalid)), -1)
             faults.add_values(where, first, _taken(marked, places), dictionary, self._problem)
         left_out = None
@@ -124,8 +123,7 @@ class Coder:
             more = ', or write decimal: "," in the schema' if comma else ""
             remedy = f"correct it, or add it to the missing values{more}"
             return f"{has}, which is not a number; {remedy}"
-        same = [each for each in self.column.categories if alike(each) == alike(value)]
-        if same:
+        if same := [each for each in self.column.categories if alike(each) == alike(value)]:
             return (
                 f"{has}, which is the category {shown(same[0])} but for spaces, capitals or the "
                 "form of accents; write it alike"

@@ -143,8 +143,7 @@ def _seen(source: Source) -> dict[str, ColumnEvidence]:
 
 
 def _format(source: Source, delimiter: str | None, encoding: str | None) -> tuple[str, str]:
-    file = source.format
-    if file.delimiter is None:
+    if (file := source.format).delimiter is None:
         return file.kind.capitalize(), f"{{kind: {file.kind}}}"
     told = ["detected" if given is None else "as given" for given in (delimiter, encoding)]
     mark, name = quoted(str(file.delimiter)), quoted(str(file.encoding))
@@ -158,8 +157,7 @@ def _column(name: str, seen: ColumnEvidence) -> _Drafted:
     if seen.many:
         different = f"the first {MAX_COUNTED:,} values are different"
     all_differ = seen.different and seen.present >= MIN_IDENTIFIED
-    left_out = _left_out(seen)
-    if left_out:
+    if left_out := _left_out(seen):
         return _Drafted("left_out", remarks=[left_out])
     if WEIGHT.search(name) and seen.numbers and 0 <= seen.low < seen.high and not seen.missing:
         weight = _Drafted("weight", remarks=["so named, and all are numbers from 0 on"])

@@ -26,9 +26,8 @@ class ColumnEvidence:
     `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; beyond, `many` is
     true. Empty texts are among the `missing`. The numbers lie between `low` and `high`, and their
     `decimal` mark is a point or a comma; `whole` says whether all are whole. `usual` counts the
-    numbers in `CODES`, and all others lie between the two `ends`. `unfit` is the reason why a value
-    cannot be a category. If the file declares an order of values, `ordered` is true and `order` has
-    them.
+    numbers in `CODES`, and all others lie between the two `ends`. `unfit` says why a value cannot
+    be a category. If the file declares an order of values, `ordered` is true and `order` has them.
     """
 
     def __init__(self, kind: pa.DataType) -> None:
@@ -152,8 +151,7 @@ class ColumnEvidence:
         counted = np.bincount(np.asarray(indices.drop_null()), minlength=len(dictionary))
         gone = np.asarray(dictionary.is_null(nan_is_null=True))
         if is_text(dictionary.type):
-            empty = pc.equal(dictionary.cast(pa.string()), "").fill_null(True)
-            gone = gone | np.asarray(empty)
+            gone = gone | np.asarray(pc.equal(dictionary.cast(pa.string()), "").fill_null(True))
         counted[gone] = 0
         self.missing += len(values) - int(counted.sum())
         return counted
@@ -181,8 +179,7 @@ class ColumnEvidence:
             code = pc.match_substring_regex(texts, _CODE).fill_null(False)
             wrong = (counted > 0) & (~np.isfinite(numbers) | np.asarray(code))
             for place in np.flatnonzero(wrong)[:100].tolist():
-                text = texts[place].as_py()
-                if text.strip().casefold() not in STAND_INS:
+                if (text := texts[place].as_py()).strip().casefold() not in STAND_INS:
                     self._numbers = False
                     break
                 self.stand_ins[text] += int(counted[place])
@@ -193,8 +190,7 @@ class ColumnEvidence:
 
     def _see_decimals(self, texts: pa.Array, counted: np.ndarray) -> None:
         seen = texts.filter(pa.array(counted > 0))
-        with_comma = seen.filter(pc.match_substring_regex(seen, COMMA))
-        if len(with_comma):
+        if len(with_comma := seen.filter(pc.match_substring_regex(seen, COMMA))):
             self._grouped &= pc.all(pc.match_substring_regex(with_comma, _GROUPED)).as_py()
             self.decimal = ","
         with_point = seen.filter(pc.match_substring(seen, "."))

@@ -69,8 +69,7 @@ class ValidationErrors:
             more = f" ({times:,} {self._unit}s have it)" if times > 1 else ""
             place = f"{self._unit} {self._number(where, record):,}, " if record >= 0 else ""
             lines.append(f"{where}: {place}{what}{more}")
-        more_faults = len(self._found) - len(lines) + self._unkept
-        if more_faults:
+        if more_faults := len(self._found) - len(lines) + self._unkept:
             lines.append(f"and {more_faults:,} more faults")
         raise DataError("\n  ".join(lines))
 

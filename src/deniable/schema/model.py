@@ -332,8 +332,7 @@ class Schema(Strict):
         """
         chosen = {name: self[name] for name in (*numbers, *kept)}
         for name in numbers:
-            column = chosen[name]
-            if column.kind != "numeric":
+            if (column := chosen[name]).kind != "numeric":
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
             if column.edges is not None:
                 raise DataError(f"column {name!r} has edges; give it bounds, so that it is masked")

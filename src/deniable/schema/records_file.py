@@ -11,7 +11,6 @@ import pyarrow as pa
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder, weights_of
-from deniable.schema.csv_text import CsvForm
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.model import Column, Schema
 from deniable.schema.outside import OutsideBounds
@@ -57,8 +56,10 @@ class RecordBatch:
 class RecordsFile:
     """Records of a `source`, read by their `schema`, with columns `passed` on; see `open`.
 
-    `left_out` is the number of records that the last pass left out, for missing values. `outside`
-    counts the values outside the bounds, by numeric column, in the records that it kept.
+    `form` is the form of a CSV file, and `expected` the number of records, 0 if it is unknown
+    before they are read. `left_out` is the number of records that the last pass left out, for
+    missing values. `outside` counts the values outside the bounds, by numeric column, in the
+    records that it kept.
 
     Examples
     --------
@@ -71,6 +72,7 @@ class RecordsFile:
 
     def __init__(self, source: Source, schema: Schema, passed: Sequence[str]) -> None:
         self.schema, self._source = schema, source
+        self.form, self.expected = source.form, source.expected
         self._passed = [schema[name] for name in passed]
         self._records: int | None = None
         self.left_out = 0
@@ -107,16 +109,6 @@ class RecordsFile:
         """Return the same records, read by another `schema` of the same columns."""
         passed = [each.name for each in self._passed if schema[each.name].kind != "left_out"]
         return RecordsFile(self._source, schema, passed)
-
-    @property
-    def form(self) -> CsvForm:
-        """The form of a CSV file."""
-        return self._source.form
-
-    @property
-    def expected(self) -> int:
-        """Number of records in the file, 0 if it is unknown before they are read."""
-        return self._source.expected
 
     @property
     def records(self) -> int:
@@ -227,8 +219,7 @@ def _refuse_bad_weights(
         return f"{about} has {has}, which is not a weight; give a number of at least 0"
 
     numbers = weights_of(values, column.decimal)
-    bad = ~((numbers >= 0) & np.isfinite(numbers))
-    if bad.any():
+    if (bad := ~((numbers >= 0) & np.isfinite(numbers))).any():
         texts = values.cast(pa.string()).fill_null("").dictionary_encode()
         marked = np.where(bad, np.asarray(texts.indices), -1)
         faults.add_values(piece.where, piece.first, marked, texts.dictionary, problem)

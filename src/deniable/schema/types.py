@@ -15,9 +15,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of values of a `kind`, without its storage: encoded text is text."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    return kind
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if text else kind
 
 
 def encoded(values: pa.Array) -> pa.DictionaryArray:

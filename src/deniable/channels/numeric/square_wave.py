@@ -152,8 +152,7 @@ class SquareWave(Channel):
         return float(high - low)
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        x = self._fitting(proportions, "proportions")
-        sums = _sums_from_zero(x)
+        sums = _sums_from_zero(self._fitting(proportions, "proportions"))
         ends = np.arange(1, self.reports + 1)
         first, last = np.maximum(ends - self.window, 0), np.minimum(ends, self.cells)
         near = sums[..., last] - sums[..., first]

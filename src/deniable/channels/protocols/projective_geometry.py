@@ -96,8 +96,6 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
     def shared(self) -> int:
         return _points(self.dimension - 2, self.prime)
 
-    # -- drawing -----------------------------------------------------------------------------------
-
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return value number j: all its numbers but one in the order of j, the pivot solved for.
 
@@ -170,8 +168,6 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         own = np.full_like(vectors, self._vectors(np.array(category)))
         return np.asarray(self._inner_products(vectors, own) % self.prime == 0)
 
-    # -- sums over sets ----------------------------------------------------------------------------
-
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
@@ -202,8 +198,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
             return np.zeros(1)
         q, smaller, below = self.prime, _points(t - 1, self.prime), self.prime ** (t - 2)
         inner = self._sums(values[:smaller], t - 1, smaller)
-        grid = values[smaller:].reshape((q,) * (t - 1))
-        spectrum = np.asarray(scipy.fft.fftn(grid)).reshape(-1)
+        spectrum = np.asarray(scipy.fft.fftn(values[smaller:].reshape((q,) * (t - 1)))).reshape(-1)
         origin = spectrum[0].real
         through = np.bincount(self._points[1 : q * below], spectrum.real[1:], minlength=smaller)
         lines = -(-(wanted - smaller) // below)  # of the first number of y
@@ -232,8 +227,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         for length in range(t - 1):
             block, start = q**length, _points(length, q)
             for digit in range(1, q):
-                inverse = pow(digit, -1, q)
-                multiples = self._multiples(inverse, length, q) if length else 0
+                multiples = self._multiples(pow(digit, -1, q), length, q) if length else 0
                 found[digit * block : (digit + 1) * block] = start + multiples
         return found
 

@@ -218,11 +218,9 @@ class TwoLevelChannel(Channel):
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
         self.refuse_large_tally()
         tables = true.reshape(-1, self.size)
-        if tables.sum() < tables.size * self.reports:
-            reports = self._counts_by_record(tables, generator)
-        else:
-            reports = self._counts_by_category(tables, generator)
-        return reports.reshape(*true.shape[:-1], self.reports)
+        few = tables.sum() < tables.size * self.reports
+        drawn = self._counts_by_record if few else self._counts_by_category
+        return drawn(tables, generator).reshape(*true.shape[:-1], self.reports)
 
     def _counts_by_record(self, tables: Counts, generator: np.random.Generator) -> Counts:
         cells = len(tables) * self.reports
@@ -256,9 +254,8 @@ def refuse_few_categories(size: int, what: str) -> None:
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
     """Return the largest p of a two-level channel with an exact epsilon of at most `epsilon`.
 
-    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c of them, the
-    `members`, in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for
-    floats.
+    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c `members` in
+    a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for floats.
     """
     refuse_epsilon(epsilon)
     others = reports - members

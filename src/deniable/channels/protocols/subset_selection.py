@@ -55,9 +55,8 @@ class SubsetSelection(pure.TwoLevelChannel):
         # Counted only where that is quick: 64 of 128 or more are over 2 ** 63 for sure.
         if min(self.subset_size, self.size - self.subset_size) > 63 or self.reports >= 2**63:
             raise ChannelError(
-                f"there are over 2 ** 63 subsets of {self.subset_size} of {self.size} "
-                "categories, which 63 bits cannot number; choose another size, or "
-                "ProjectiveGeometry"
+                f"there are over 2 ** 63 subsets of {self.subset_size} of {self.size} categories, "
+                "which 63 bits cannot number; choose another size, or ProjectiveGeometry"
             )
         self._check_probability()
 
@@ -126,8 +125,7 @@ class SubsetSelection(pure.TwoLevelChannel):
     def _largest(self, position: int, ranks: Counts) -> Counts:
         """Return the largest a with C(a, position) <= rank."""
         end = self.size - self.subset_size + position
-        column = self._binomials[position, :end]
-        return np.searchsorted(column, ranks, side="right") - 1
+        return np.searchsorted(self._binomials[position, :end], ranks, side="right") - 1
 
     @cached_property
     def _binomials(self) -> Counts:

@@ -58,8 +58,7 @@ class _Pairs:
         """Change numbers and duals, and keep duals near the central path."""
         self.primal = self.primal + change
         central = weight / self.primal
-        moved = self.dual + answer
-        self.dual = np.clip(moved, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD)
+        self.dual = np.clip(self.dual + answer, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD)
 
 
 class CentralPath:
@@ -240,9 +239,8 @@ class CentralPath:
         """
         program, loss = self.program, self.program.loss
         C = relaxation.inverse_information(self._features @ self.amounts.primal, program.size)
-        weights = np.ones(len(C))
-        if loss.worst:
-            weights = self.distances.dual / self.distances.dual.sum()
+        dual = self.distances.dual
+        weights = dual / dual.sum() if loss.worst else np.ones(len(C))
         k = self._multipliers.copy()
         k[program.inequality] = np.maximum(k[program.inequality], 0.0)
         reports = 1 if program.merged else program.size

@@ -105,8 +105,7 @@ def certified(loss: InverseVariance, ratio: float, columns: Floats) -> float:
     dual = _Dual(loss, ratio, columns)
     chosen, best = dual.own(), -np.inf
     for _ in range(ROUNDS):
-        solution = dual.solved(chosen)
-        if solution is None:
+        if (solution := dual.solved(chosen)) is None:
             break
         prices, weights = solution
         gains = dual.gains @ weights

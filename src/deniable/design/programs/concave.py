@@ -76,8 +76,7 @@ class Concave:
         for _ in range(TANGENT_STEPS):
             slopes = self.loss.proportions[:, None] * (1 - 2 * P)
             constants = self.loss.sampling + self.loss.proportions @ P**2
-            better = self._least(slopes, constants, zeros, ones)
-            if better is None:
+            if (better := self._least(slopes, constants, zeros, ones)) is None:
                 break
             lower = self.loss.value(better.P)
             if lower >= value - 1e-12:

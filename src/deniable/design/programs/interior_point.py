@@ -3,8 +3,7 @@
 The variances by inversion are smooth but not convex, and have exact Hessians. A Newton step
 minimises the quadratic model of loss and barrier. If that is not convex, the least necessary share
 of the loss's concave part is left out. The step ends where the barrier function stops falling. As
-the barrier's weight falls to rounding, the iterates end at a local minimum, on the constraints that
-bind there.
+the barrier's weight falls to rounding, iterates end at a local minimum, on the binding constraints.
 """
 
 import math
@@ -70,8 +69,7 @@ class Interior:
         rows, flat, products, wide, dense = self._products
         size = self.free.size
         curvature = np.bincount(flat, products * weights[rows], size**2).reshape(size, size)
-        wider = curvature + (dense.T * weights[wide]) @ dense if wide.size else curvature
-        return np.asarray(wider)
+        return np.asarray(curvature + (dense.T * weights[wide]) @ dense if wide.size else curvature)
 
     @cached_property
     def _products(self) -> tuple[Positions, Positions, Floats, Positions, Floats]:
@@ -131,8 +129,7 @@ def interior(polytope: Polytope) -> Interior | None:
     free = np.concatenate([free, polytope.entries + used])
     for share in TIGHTENED:
         centre = _centre(polytope.with_ratio(polytope.ratio**share), free)
-        found = _interior_of(polytope, free, centre)
-        if found is not None:
+        if (found := _interior_of(polytope, free, centre)) is not None:
             return found
     return None
 

@@ -64,8 +64,7 @@ class Constraints:
         model.num_row_, model.num_col_ = rows.shape
         nothing = np.zeros(model.num_col_)
         model.col_cost_, model.col_lower_, model.col_upper_ = nothing, nothing, nothing
-        unlimited = np.full(len(right), -np.inf)
-        model.row_lower_ = np.concatenate([unlimited, equal_right])
+        model.row_lower_ = np.concatenate([np.full(len(right), -np.inf), equal_right])
         model.row_upper_ = np.concatenate([right, equal_right])
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         model.a_matrix_.start_ = rows.indptr.astype(np.int32)
@@ -142,8 +141,7 @@ class LinearPrograms:
         objective = np.zeros(self.polytope.variables)
         objective[: self.polytope.entries] = costs.ravel() / scale
         objective = self._change.T @ objective
-        found = self._constraints.minimise(objective, high=self.polytope.highest)
-        if found is None:
+        if (found := self._constraints.minimise(objective, high=self.polytope.highest)) is None:
             return None
         P = self.polytope.matrix(self._change @ np.maximum(found.x, 0.0))
         return Bounded(P, found.bound * scale)

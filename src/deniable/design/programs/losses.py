@@ -113,10 +113,8 @@ class InverseVariance(Variance):
 
     def cells(self, P: Floats) -> Floats:
         if P.shape[0] != P.shape[1]:  # by the left inverse of least variance
-            C = inverse_of_information(P, self.proportions)
-            return np.asarray(np.diagonal(C) - self.own)
-        M = inverse(P)
-        if M is None:
+            return np.asarray(np.diagonal(inverse_of_information(P, self.proportions)) - self.own)
+        if (M := inverse(P)) is None:
             return np.full(len(P), np.inf)
         return np.asarray((self.proportions @ P) @ M**2 - self.own)
 
@@ -151,8 +149,7 @@ class InverseVariance(Variance):
         """
         if not self.worst:
             return Expansion(*self._weighted(P, np.ones(len(P))))
-        cells = self.cells(P)
-        above = excesses(cells, sharpness)
+        above = excesses(self.cells(P), sharpness)
         own = sharpness / above if weights is None else weights
         _, hessian, concave = self._weighted(P, own)
         slopes = self._gradients(P)
@@ -233,9 +230,7 @@ def inverse_of_information(P: Floats, proportions: Floats) -> Floats:
     shares = proportions @ P
     _, R = np.linalg.qr((P[:, shares > 0] / np.sqrt(shares[shares > 0])).T)
     M = inverse(R) if R.shape[0] == R.shape[1] else None
-    if M is None:
-        return np.full((len(P), len(P)), np.inf)
-    return np.asarray(M @ M.T)
+    return np.full((len(P), len(P)), np.inf) if M is None else np.asarray(M @ M.T)
 
 
 Loss = Linear | InverseVariance | ReportsVariance
@@ -262,8 +257,7 @@ def loss_of(
     """Return a loss by its `name`: "trace", "changed", "worst_cell" or "distance".
 
     The `proportions` have the shape (size,). The `estimator` and the `target` are for "trace" and
-    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v if u is
-    true.
+    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v for u.
     """
     pi = proportions
     if name == "changed":

@@ -8,8 +8,7 @@ p_v = sum over s of theta[s, v] s with theta >= 0: reports are mixtures of stair
 **What n reports tell** of the proportions is n J, with J = sum over v of p_v p_v' / (pi' p_v): by
 the formula of Sherman and Morrison the covariance of the estimate by inversion, (1.3) of [pram], is
 (J^-1 - pi pi') / n. A symmetric matrix is written here as the vector y of its upper triangle, row
-by row, entries off the diagonal times the root of 2: inner products are equal to the inner products
-of matrices.
+by row, entries off the diagonal times the root of 2: inner products are those of matrices.
 
 **The program.** The function f(p) = p p' / (pi' p) of a column is homogeneous and convex in the
 order of symmetric matrices, because x' f(p) x = (x' p)^2 / (pi' p) is for every x. So f(p_v) is at
@@ -37,8 +36,7 @@ that no staircase gains more than it pays for any report:
 Then tr(Z J) <= sum over v of n_v' p_v = sum over j of k_j <A_j, P> <= k' b for every channel that
 meets them. With Y = t C the best t gives the bound tr(W C)^2 / k' b, for any C. Here C is J^-1 of
 the program's last iterate and k its multipliers. The multipliers of "row u sums to 1" are shifted
-alike until no staircase gains: all of them are looked at, so that nothing is left to trust but
-rounding.
+alike until no staircase gains: all are looked at, so that nothing is left to trust but rounding.
 """
 
 from dataclasses import dataclass
@@ -56,8 +54,7 @@ MAX_ENUMERATED = 16  # categories up to which all staircases are looked at: 65,5
 @lru_cache(maxsize=2)
 def members(size: int) -> Flags:
     """Return which entries of each staircase are high, shape (2 ** size, size): binary digits."""
-    codes = np.arange(2**size)
-    return np.asarray((codes[:, None] >> np.arange(size)) & 1 == 1)
+    return np.asarray((np.arange(2**size)[:, None] >> np.arange(size)) & 1 == 1)
 
 
 def decomposition(column: Floats, ratio: float) -> dict[int, float]:
@@ -152,8 +149,7 @@ class Program:
             kept = np.arange(len(right)) != 2 * size - 1
             left, right, inequality = left[kept], right[kept], inequality[kept]
         merged = all(group.kind == "rows" for group in groups)
-        A = left.reshape(-1, size, size)
-        return cls(loss, polytope.ratio, A, right, inequality, merged)
+        return cls(loss, polytope.ratio, left.reshape(-1, size, size), right, inequality, merged)
 
     @property
     def size(self) -> int:

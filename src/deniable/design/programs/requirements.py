@@ -76,8 +76,7 @@ class Cost:
 class Requirements:
     """Requirements of a channel; categories are numbered from 0.
 
-    Raises `DeniableError` if a number is out of range; `deniable.design.design` checks the
-    categories.
+    Raises `DeniableError` if a number is out of range; `deniable.design.design` checks categories.
 
     Parameters
     ----------

@@ -122,8 +122,7 @@ def _forests(
     for records in (protected.values[: len(training)], training.values):
         forest = RandomForestClassifier(random_state=seed, n_jobs=1)
         forest.fit(records, training.labels)
-        predicted = forest.predict(test.values)
-        measures.append(f_measures(test.labels, predicted, len(original.classes)))
+        measures.append(f_measures(test.labels, forest.predict(test.values), len(original.classes)))
     majority = majority_f_measures(training.labels, test.labels, len(original.classes))
     for name, own, reference, always in zip(original.classes, *measures, majority, strict=True):
         yield "F-measure", name, float(own), float(reference), UNPROTECTED

@@ -65,8 +65,7 @@ def link_records(
             known[LIKELIHOOD] = learned
         scores.append(max(known, key=lambda name: file.linked(known[name], tried)))
         linked += file.linked(known[scores[-1]], sought)
-    nearest = file.linked(_FIXED[SQUARED], own)
-    return Linkage(linked / own.size, nearest / own.size, tuple(scores))
+    return Linkage(linked / own.size, file.linked(_FIXED[SQUARED], own) / own.size, tuple(scores))
 
 
 def _log(width: float, _: int, apart: Floats) -> Floats:

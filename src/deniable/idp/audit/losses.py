@@ -135,8 +135,7 @@ class Cut:
         )
 
     def _values_at(self, positions: Positions, there: Flags, if_not: float) -> Floats:
-        inside = np.clip(positions, 0, self.values.size - 1)
-        return np.where(there, self.values[inside], if_not)
+        return np.where(there, self.values[np.clip(positions, 0, self.values.size - 1)], if_not)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +227,7 @@ class Moves:
 def distance_in_scales(distance: Floats, scale: Floats) -> Floats:
     """Return |`distance`| / `scale`, with 0 / 0 = 0."""
     far = np.abs(distance)
-    found = np.where(far > 0, np.inf, 0.0)
-    return np.divide(far, scale, out=found, where=scale > 0)
+    return np.divide(far, scale, out=np.where(far > 0, np.inf, 0.0), where=scale > 0)
 
 
 def loss_between(
@@ -331,13 +329,11 @@ def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positio
     passed = np.concatenate([[0.0], passed[1:last], [0.0]])
     entered = np.append(0.0, entered[1:])
     starts = np.flatnonzero(np.diff(cluster_of, prepend=-1))
-    left = np.maximum.reduceat(leaves, starts)
-    of_centroids = np.maximum.reduce([left, passed, entered])
+    of_centroids = np.maximum.reduce([np.maximum.reduceat(leaves, starts), passed, entered])
     # What lies beyond cluster a: the best b > a, by sums of passed clusters up to b and from there.
     infinite = np.isinf(passed)
     summed = np.cumsum(np.where(infinite, 0.0, passed))
-    ends = summed[:-1] + entered[1:]
-    beyond = np.maximum.accumulate(ends[::-1])[::-1] - summed[:-1]
+    beyond = np.maximum.accumulate((summed[:-1] + entered[1:])[::-1])[::-1] - summed[:-1]
     blocked = np.maximum.accumulate(infinite[1:][::-1])[::-1]
     beyond = np.append(np.where(blocked, np.inf, beyond), 0.0)
     return Losses(of_centroids, leaves + beyond[cluster_of])

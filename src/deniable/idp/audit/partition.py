@@ -49,8 +49,7 @@ def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats
     """Return the log probability that each noisy centroid is clipped to an end of the domain."""
     distance = np.abs(np.clip(centres, 0.0, upper) - end)
     in_scales = np.divide(distance, scales, out=np.zeros_like(scales), where=scales > 0)
-    exact = np.where(distance == 0, 0.0, -np.inf)
-    return np.where(scales > 0, np.log(0.5) - in_scales, exact)
+    return np.where(scales > 0, np.log(0.5) - in_scales, np.where(distance == 0, 0.0, -np.inf))
 
 
 def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:

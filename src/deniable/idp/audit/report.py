@@ -171,8 +171,7 @@ def audit_file(
 
 def as_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return `rows` of the audit as a table of the columns `COLUMNS`."""
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table.astype({"holds": "boolean", "k": "Int64"})
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"holds": "boolean", "k": "Int64"})
 
 
 def _rows(

@@ -56,8 +56,7 @@ def _questions(
     for question in design.asked:
         # Clients of a block answer about all tables of a question, or about none of them.
         tables = [design.randomized[each] for each in question]
-        sent = [_sent(table, rows) for table in tables]
-        for block in zip(*sent, strict=True):
+        for block in zip(*[_sent(table, rows) for table in tables], strict=True):
             yield [(table, _ratios(*own)) for table, own in zip(tables, block, strict=True)]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, quotients
 from deniable.contingency import LogLinearModel
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.records import Microdata
@@ -56,8 +56,7 @@ def compare_tables(
         row: dict[str, Any] = {"columns": label, "cells": exact.size}
         row["l2_estimate"] = float(l2_distances(estimate, exact))
         for name, (table, column) in ESTIMATES.items():
-            own = parts.get(table, {}).get(label)
-            if own is not None and len(own) == exact.size:
+            if (own := parts.get(table, {}).get(label)) is not None and len(own) == exact.size:
                 found = own[column].to_numpy(dtype=float)
                 row[f"l2_{name}"] = float(l2_distances(found, exact))
                 row[f"js_{name}"] = float(jensen_shannon_distances(found, exact))
@@ -74,9 +73,7 @@ def compare_tables(
 def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     """Return the p-value and Cramér's V of Pearson's test of independence."""
     expected = LogLinearModel.independence(proportions.shape).fit(proportions.reshape(-1))
-    distance = np.zeros(expected.shape)
-    squares = (proportions.reshape(-1) - expected) ** 2
-    np.divide(squares, expected, out=distance, where=expected > 0)
+    distance = quotients((proportions.reshape(-1) - expected) ** 2, expected)
     # Categories without a record do not count.
     axes = set(range(proportions.ndim))
     marginals = [proportions.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]
@@ -84,7 +81,6 @@ def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     if min(sizes) < 2:
         return {"original_p_value": np.nan, "original_cramers_v": np.nan}
     freedom = LogLinearModel.independence(sizes).degrees_of_freedom
-    pair = proportions.ndim == 2
-    v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if pair else np.nan
+    v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if proportions.ndim == 2 else np.nan
     p_value = float(scipy.special.chdtrc(freedom, records * distance.sum()))
     return {"original_p_value": p_value, "original_cramers_v": v}

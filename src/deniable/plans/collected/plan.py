@@ -136,8 +136,7 @@ class CollectedPlan(Plan):
                 return keep
         else:
             raise DeniableError("give an epsilon or the probability keep, one of them")
-        domain = schema.domain()
-        design = design_collection(domain, size, answers, keep_of, floor, block, update)
+        design = design_collection(schema.domain(), size, answers, keep_of, floor, block, update)
         target = _record_epsilon(design) if epsilon is None else epsilon
         return cls(schema, target, design, accept=tuple(accept))
 
@@ -237,8 +236,7 @@ class CollectedPlan(Plan):
                 tables[names] = CollectedTable(names, part.size, keep, guaranteed(floor), sizes)
             questions.append(tuple(tuple(each["attributes"]) for each in question["tables"]))
         rest = floor, own["block"], update, memory
-        design = CollectionDesign(domain, tuple(questions), tables, *rest)
-        return cls(design=design, **fields)
+        return cls(design=CollectionDesign(domain, tuple(questions), tables, *rest), **fields)
 
 
 def _record_epsilon(design: CollectionDesign) -> float:

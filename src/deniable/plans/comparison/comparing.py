@@ -27,8 +27,7 @@ from deniable.schema import RecordsFile, Schema
 
 PRIOR_PROBABILITY = 0.01
 SAME = 1e-6  # relative
-GUESSED = 12**-0.5
-"""Standard deviation of a proportion with a uniform distribution between 0 and 1."""
+GUESSED = 12**-0.5  # standard deviation of a proportion with a uniform distribution between 0 and 1
 BY_DATA = (
     "Chosen by the original records, for the data owner only. A plan that is chosen in this way "
     "reveals information that no epsilon counts. Choose by a public prior to avoid that."

@@ -32,8 +32,7 @@ def records_for_error(
     matrices with one value on the diagonal and one elsewhere, else at least. They are missing if
     there are more randomized values than categories, and infinite for singular matrices.
 
-    Raises `DeniableError` if the plan has no channels, a column is unknown, or a number is out of
-    range.
+    Raises `DeniableError` if the plan has no channels, a column is unknown, a number out of range.
     """
     if not 0 < error < 1:
         raise DeniableError(f"the error of proportions must be in (0, 1), not {error}")

@@ -48,8 +48,7 @@ def guarantees(mechanism: NumericMechanism, class_column: str | None) -> tuple[G
             *([] if mechanism.public_domains else [FIXED_DOMAINS]),
             *([REAL_NUMBERS] if mechanism.k is not None else []),
         ]
-        epsilon = each.proved_epsilon or 0.0
-        found.append(Guarantee(epsilon, UNITS[each.what], tuple(conditions)))
+        found.append(Guarantee(each.proved_epsilon or 0.0, UNITS[each.what], tuple(conditions)))
     return tuple(found)
 
 
@@ -73,12 +72,11 @@ def domains_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
 
 def claims_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
     """Return all claims about a `mechanism`, the ones that fail too, as JSON values."""
-    found = []
-    for each in verdicts(mechanism):
-        proved = each.proved_epsilon
-        stated = None if proved is None else epsilon_to_json(proved)
-        found.append(asdict(each) | {"proved_epsilon": stated})
-    return found
+    proved = ((each, each.proved_epsilon) for each in verdicts(mechanism))
+    return [
+        asdict(each) | {"proved_epsilon": None if known is None else epsilon_to_json(known)}
+        for each, known in proved
+    ]
 
 
 def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:

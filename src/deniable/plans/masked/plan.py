@@ -279,8 +279,7 @@ class MaskedPlan(Plan):
         yield with_counts(pa.table(columns), counts)
 
     def public_tables(self, protected: pa.Table) -> dict[str, pd.DataFrame]:
-        counts = counts_in(protected)
-        if counts is None:
+        if (counts := counts_in(protected)) is None:
             return {}
         classes = self.schema[self.class_column].attribute().categories if self.class_column else ()
         return {HISTOGRAMS: histogram_table(self.mechanism, classes, np.array(counts))}

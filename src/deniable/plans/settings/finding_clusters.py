@@ -52,19 +52,17 @@ class ClustersSettings(Strict):
         """
         from deniable.plans.settings.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
 
-        domain = given.schema.domain()
+        domain, how = given.schema.domain(), (self.t_v, self.t_d, self.ordinal)
         if self.source == RECORDS:
             if given.data is None:
                 raise DeniableError("clusters from records: the original records are missing")
-            found = clusters_from(given.data, self.t_v, self.t_d, self.ordinal, domain)
-            return found, "the data, by a curator"
+            return clusters_from(given.data, *how, domain), "the data, by a curator"
         if self.total is not None:
             from deniable.randomized_response import SumMessage, summed_tables  # noqa: PLC0415
 
             summed = SumMessage.read(text_of(self.total, MAX_TOTAL), self.total)
             exact = summed_tables(summed, domain)
-            found = clusters_from_tables(domain, exact, self.t_v, self.t_d, self.ordinal)
-            return found, "the data, by a secure sum"
+            return clusters_from_tables(domain, exact, *how), "the data, by a secure sum"
         if self.source not in given.released:
             known = ", ".join(given.released) or "none"
             raise DeniableError(
@@ -72,8 +70,7 @@ class ClustersSettings(Strict):
                 f"{SECURE_SUM} with a total, or a release of the same population; given: {known}"
             )
         tables = self._tables(domain, given.released[self.source])
-        found = clusters_from_tables(domain, tables, self.t_v, self.t_d, self.ordinal)
-        return found, "randomized answers"
+        return clusters_from_tables(domain, tables, *how), "randomized answers"
 
     def _tables(self, domain: "Domain", responses: "Responses") -> "dict[tuple[str, str], Floats]":
         """Return the two-way tables of randomized values that dependences are measured on."""

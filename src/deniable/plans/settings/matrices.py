@@ -150,8 +150,7 @@ class FileMatrix(_Matrix):
         """Return the matrix in the file of the `block`; `proportions` are not used."""
         from deniable.pram import matrix_from_file  # noqa: PLC0415
 
-        name = " x ".join(block.names)
-        if name not in self.files:
+        if (name := " x ".join(block.names)) not in self.files:
             given = ", ".join(self.files)
             raise DeniableError(f"no file has its matrix; give files.{name}; given: {given}")
         return matrix_from_file(self.files[name], block)

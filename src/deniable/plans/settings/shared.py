@@ -14,8 +14,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.responses import Responses
     from deniable.schema import RecordsFile, Schema
 
-Joint = list[Annotated[list[str], Field(min_length=2)]]
-"""Groups of columns that share a channel."""
+Joint = list[Annotated[list[str], Field(min_length=2)]]  # groups of columns that share a channel
 OrderName = Literal["permuted", "as_in_file"]
 AnyPlan = TypeVar("AnyPlan", bound="Plan")
 TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -119,8 +118,7 @@ class ChannelOptions(RecordOptions, PrivacyOptions):
 
 def only_option(given: Mapping[str, object]) -> str:
     """Return the name of the one option in `given` that is not None; else raise `ValueError`."""
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) != 1:
+    if len(names := [name for name, value in given.items() if value is not None]) != 1:
         *first, last = given
         raise ValueError(
             f"{' and '.join(names) or 'none'} of {', '.join(first)} and {last} given; allowed: one "

@@ -54,15 +54,13 @@ class StrataSettings(ChannelOptions):
 
         strata = tuple(self.strata)
         protocols = pram_protocols(matrix, given, strata, self.joint, self.answering)
-        domain = given.schema.domain()
-        protocol = StratifiedProtocol(domain, strata, protocols, matrix.is_invariant)
+        protocol = StratifiedProtocol(given.schema.domain(), strata, protocols, matrix.is_invariant)
         bounds = matrix.bounds([protocol.randomized.project(b) for b in protocol.blocks])
-        why = (matrix.why,) * len(protocol.blocks)
         return StrataPlan(
             given.schema,
             sum_of_bounds(bounds) if bounds else protocol.epsilon,
             protocol,
-            why,
+            (matrix.why,) * len(protocol.blocks),
             chosen_from=matrix.origin,
             accept=given.accept,
             weight=getattr(matrix, "weight", None) if matrix.is_invariant else None,
