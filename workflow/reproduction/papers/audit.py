@@ -19,16 +19,7 @@ from deniable.files import read_json
 from deniable.plans import plan_from_json
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
-from reproduction.papers.idp import (
-    ALL,
-    CERTIFICATE,
-    DATASETS,
-    DP_BASELINES,
-    FIGURES_OF,
-    FORESTS,
-    READINGS,
-    noted,
-)
+from reproduction.papers import idp
 from reproduction.papers.rrba import STATED_EPSILON
 from reproduction.study import resolve, worst_first
 
@@ -275,8 +266,8 @@ def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
     A case is a domain factor. The proof requires public domains. Domains `of_data`, as in the
     studies, reveal the largest values.
     """
-    training = "training " if table["id"].isin(FORESTS).all() else ""
-    own = table.assign(data=table["id"].map(FIGURES_OF).map(DATASETS))
+    training = "training " if table["id"].isin(idp.FORESTS).all() else ""
+    own = table.assign(data=table["id"].map(idp.FIGURES_OF).map(idp.DATASETS))
     return {
         "mechanism": table["method"],
         "claim": f"ε-differential privacy, domain {FROM_DATA if of_data else 'public'}",
@@ -288,7 +279,7 @@ def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
         "holds": not of_data,
         "of": _said(table, domain_factor=WORST["domain_factor"]),
         "case": table["domain_factor"],
-        "where": table["method"].isin(DP_BASELINES),
+        "where": table["method"].isin(idp.DP_BASELINES),
     }
 
 
@@ -301,10 +292,10 @@ def individual(table: pd.DataFrame) -> Cases:
     A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
     are left out: they depend on the draws, and exceed no computed bound.
     """
-    readings = {how: name for name, how in READINGS.items()}
+    readings = {how: name for name, how in idp.READINGS.items()}
     # DP forms no clusters: fixed clusters mean a fixed scale.
     formed = table["clusters"].replace({"none": "formed anew"})
-    together = (table["unit"] == "attribute") & (table["attribute"] == ALL)
+    together = (table["unit"] == "attribute") & (table["attribute"] == idp.ALL)
     own = table.assign(
         attribute=table["attribute"].where(table["unit"] != "record", ""),
         domain=table["domain"].where(table["domain"] == FROM_DATA, ""),
@@ -312,13 +303,15 @@ def individual(table: pd.DataFrame) -> Cases:
     )
     return dict(table[["claimed_epsilon", "kind", "holds"]]) | {
         "mechanism": table["method"],
-        "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
+        "setting": _said(
+            table.replace({"dataset": idp.DATASETS}), dataset="{}", epsilon="ε = {:g}"
+        ),
         "claim": _said(own, reading="Definition 3, {}", domain="domain {}"),
-        "unit": np.where(together, ALL, table["unit"]),
+        "unit": np.where(together, idp.ALL, table["unit"]),
         "exact_epsilon": table["exact_or_lower_bound"],
         "of": _said(own, **WORST),
         "case": _said(own, k="{}", domain_factor="{}", attribute="{}"),
-        "where": ~noted(table, CERTIFICATE),
+        "where": ~idp.noted(table, idp.CERTIFICATE),
     }
 
 

@@ -30,21 +30,8 @@ from typing import Any
 
 from deniable.errors import DataError
 
+from reproduction.study import comparisons
 from reproduction.study.claims import Claim, Test
-from reproduction.study.comparisons import (
-    Outcome,
-    Pair,
-    Row,
-    below,
-    equivalent,
-    exact_row,
-    listed,
-    logarithms,
-    range_of,
-    ratio,
-    require_any,
-    within_tolerance,
-)
 
 SAID = ("claim", "section", "printed", "kind", "test", "about")
 COMPARED = ("each", "left", "right", "rule", "figure")
@@ -54,7 +41,7 @@ TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
 
 
-class Cells(dict[tuple[Any, ...], Row]):
+class Cells(dict[tuple[Any, ...], comparisons.Row]):
     """The `rows` that claims compare, by their values in `columns`.
 
     >>> cells = Cells(("k", "epsilon"), {(k, e): exact_row(k * e) for k in (1, 2) for e in (5, 7)})
@@ -62,11 +49,13 @@ class Cells(dict[tuple[Any, ...], Row]):
     [{'k': 2, 'epsilon': 5}, {'k': 3, 'epsilon': 5}]
     """
 
-    def __init__(self, columns: Sequence[str], rows: Mapping[tuple[Any, ...], Row]) -> None:
+    def __init__(
+        self, columns: Sequence[str], rows: Mapping[tuple[Any, ...], comparisons.Row]
+    ) -> None:
         super().__init__(rows)
         self.columns = tuple(columns)
 
-    def at(self, place: Place) -> Row:
+    def at(self, place: Place) -> comparisons.Row:
         """Return the row at a `place`. A `KeyError` names an absent cell."""
         if differing := place.keys() ^ set(self.columns):
             names = ", ".join(sorted(differing))
@@ -76,7 +65,9 @@ class Cells(dict[tuple[Any, ...], Row]):
     def values_of(self, column: str) -> list[Any]:
         """Return the values in a `column`, in order; without any, raise a `LookupError`."""
         position = self.columns.index(column)
-        return require_any(sorted({key[position] for key in self}), column.replace("_", " "))
+        return comparisons.require_any(
+            sorted({key[position] for key in self}), column.replace("_", " ")
+        )
 
     def ends(self, column: str) -> tuple[Any, Any]:
         """Return the smallest and the largest value in a `column`, which has at least two."""
@@ -88,7 +79,7 @@ class Cells(dict[tuple[Any, ...], Row]):
     def ratios(self, first: Any, second: Any) -> "Cells":
         """Return the ratios of cells with `first` in the first column to cells with `second`."""
         rows = {
-            rest: ratio(row, self[second, *rest])
+            rest: comparisons.ratio(row, self[second, *rest])
             for (value, *others), row in self.items()
             if value == first and (second, *(rest := tuple(others))) in self
         }
@@ -155,12 +146,12 @@ class _Range(list[float]):
     """Numbers that a template formats as their range."""
 
     def __format__(self, style: str) -> str:
-        return range_of(self, style or ".3g")
+        return comparisons.range_of(self, style or ".3g")
 
 
-def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, Row]]:
+def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, comparisons.Row]]:
     if isinstance(number := _number_or_text(text), int | float):
-        return [({}, exact_row(number))]
+        return [({}, comparisons.exact_row(number))]
     places = [setting | place for place in cells.places(text)]
     return [(place, cells.at(place)) for place in places]
 
@@ -175,11 +166,11 @@ class Compared:
     rule: str  # the comparison
     figure: str  # a template
 
-    def __call__(self, cells: Cells) -> Outcome:
+    def __call__(self, cells: Cells) -> comparisons.Outcome:
         """Compare `cells`. A `LookupError` names those that are absent."""
         label = IN_BRACKETS.search(self.figure)
         named: dict[str, float] = {}
-        pairs: list[Pair] = []
+        pairs: list[comparisons.Pair] = []
         ends: Place = {}
         for setting in cells.places(self.each):
             left, right = (_side(cells, text, setting) for text in (self.left, self.right))
@@ -189,26 +180,29 @@ class Compared:
             for place, row in chain(right, left):
                 if label and place:
                     named.setdefault(_filled(label[1], place), row["median"])
-        both = [(float(a["median"]), float(b["median"])) for a, b in require_any(pairs)]
+        both = [(float(a["median"]), float(b["median"])) for a, b in comparisons.require_any(pairs)]
         values: Place = ends | {
             "left": _Range(first for first, _ in both),
             "right": _Range(second for _, second in both),
             "ratios": _Range([first / second for first, second in both if second] or [math.nan]),
             "apart": max(abs(first - second) for first, second in both),
-            "cells": listed(named),
+            "cells": comparisons.listed(named),
         }
         return self._decided(pairs, _filled(IN_BRACKETS.sub("{cells}", self.figure), values))
 
-    def _decided(self, pairs: Sequence[Pair], figure: str) -> Outcome:
+    def _decided(self, pairs: Sequence[comparisons.Pair], figure: str) -> comparisons.Outcome:
         match self.rule.split():
             case ["below"]:
-                return below(pairs, figure)
+                return comparisons.below(pairs, figure)
             case ["ratio", "below"]:
-                return below([(logarithms(a), logarithms(b)) for a, b in pairs], figure)
+                return comparisons.below(
+                    [(comparisons.logarithms(a), comparisons.logarithms(b)) for a, b in pairs],
+                    figure,
+                )
             case ["alike"]:
-                return equivalent(pairs, figure)
+                return comparisons.equivalent(pairs, figure)
             case ["within", tolerance]:
-                found = within_tolerance(pairs, float(tolerance), figure)
+                found = comparisons.within_tolerance(pairs, float(tolerance), figure)
                 return replace(found, our_margin=True)
         raise DataError(f"{self.rule!r} is not a rule; write below, ratio below, alike or within")
 

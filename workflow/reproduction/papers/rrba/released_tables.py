@@ -29,15 +29,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from deniable import estimation
 from deniable.arrays import Counts, Floats
 from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry
 from deniable.contingency import nearest_tables
-from deniable.estimation import (
-    chi_squared_between,
-    jensen_shannon_distances,
-    l2_distances,
-    squared_errors,
-)
 from deniable.records import Microdata
 from deniable.rrba import (
     POOLED,
@@ -65,10 +60,10 @@ FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.
 """The files and p of Figure 7."""
 BINS = 48  # of a panel of Figure 7, equally wide on the logarithmic scale
 MEASURES = {
-    "l2": l2_distances,
-    "squared_error": squared_errors,
-    "jensen_shannon": jensen_shannon_distances,
-    "chi_squared": chi_squared_between,
+    "l2": estimation.l2_distances,
+    "squared_error": estimation.squared_errors,
+    "jensen_shannon": estimation.jensen_shannon_distances,
+    "chi_squared": estimation.chi_squared_between,
 }
 METRICS: Mapping[str, tuple[str, ...]] = {  # what is measured, by reading
     "noisy": ("l2", "squared_error"),
