@@ -300,12 +300,11 @@ def individual(table: pd.DataFrame) -> Cases:
         attribute=table["attribute"].where(table["unit"] != "record", ""),
         domain=table["domain"].where(table["domain"] == FROM_DATA, ""),
         reading=[readings[how] for how in zip(table["reading"], formed, strict=True)],
+        dataset=table["dataset"].replace(idp.DATASETS),
     )
     return dict(table[["claimed_epsilon", "kind", "holds"]]) | {
         "mechanism": table["method"],
-        "setting": _said(
-            table.replace({"dataset": idp.DATASETS}), dataset="{}", epsilon="ε = {:g}"
-        ),
+        "setting": _said(own, dataset="{}", epsilon="ε = {:g}"),
         "claim": _said(own, reading="Definition 3, {}", domain="domain {}"),
         "unit": np.where(together, idp.ALL, table["unit"]),
         "exact_epsilon": table["exact_or_lower_bound"],
@@ -333,8 +332,7 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
     target = f"ε = {plan.target:.4g}" if np.isfinite(plan.target) else "no target"
     # Tables of results call published records "original".
     source = {"published": "original"}.get(release["data_source"], release["data_source"])
-    about = {"mechanism": plan.kind, "setting": target, "data_source": source}
-    return release["name"], audited.assign(**about)
+    return release["name"], audited.assign(mechanism=plan.kind, setting=target, data_source=source)
 
 
 def _of_release(audited: pd.DataFrame) -> Cases:

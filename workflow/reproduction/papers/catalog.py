@@ -5,34 +5,38 @@ from itertools import chain
 
 from deniable.errors import DeniableError
 
-from reproduction import study
 from reproduction.papers.idp import PAPER as IDP
 from reproduction.papers.multirr import PAPER as MULTIRR
 from reproduction.papers.pram import PAPER as PRAM
 from reproduction.papers.rrba import PAPER as RRBA
+from reproduction.study import (
+    Analysis,
+    AnalysisTable,
+    Columns,
+    Figure,
+    Page,
+    Paper,
+    Section,
+    Study,
+    StudyTable,
+)
 
 PAPERS = (MULTIRR, PRAM, IDP, RRBA)
-STUDIES: Mapping[str, study.Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
-TABLES: Mapping[str, study.StudyTable] = {
-    each.id: each for paper in PAPERS for each in paper.tables
-}
+STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
+TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each in paper.tables}
 """The tables that studies fill."""
-ANALYSES: Mapping[str, study.Analysis] = {
-    each.name: each for paper in PAPERS for each in paper.analyses
-}
-COMPUTED_TABLES: Mapping[str, study.AnalysisTable] = {  # the tables that analyses fill
+ANALYSES: Mapping[str, Analysis] = {each.name: each for paper in PAPERS for each in paper.analyses}
+COMPUTED_TABLES: Mapping[str, AnalysisTable] = {  # the tables that analyses fill
     table.id: table for each in ANALYSES.values() for table in each.tables
 }
-FIGURES: Mapping[str, study.Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
+FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
 
-CLAIMED = study.Columns(
+CLAIMED = Columns(
     ("source", "mechanism", "claim", "setting", "unit"),
     verdict="holds",
     by_chance=("of", "shown_by"),
 )
-DRAWN = study.Columns(
-    ("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws")
-)
+DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws"))
 AUDITS = {"privacy": CLAIMED, "samplers": DRAWN}
 """The audit's own tables, which the rules audit_privacy and audit_samplers make."""
 AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -42,23 +46,23 @@ AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }  # by paper the tables that the audit of privacy reads, and the functions that read each
 
 
-def _of_paper(paper: study.Paper, link: str) -> study.Page:
+def _of_paper(paper: Paper, link: str) -> Page:
     verdicts = f"reproduction.papers.{paper.key}.in_short:in_short"
-    return study.Page(paper.key, paper.heading, link, paper.sections, verdicts)
+    return Page(paper.key, paper.heading, link, paper.sections, verdicts)
 
 
-def _own(name: str, title: str) -> study.Section:
-    return study.Section(name, title, template=name, needs=())
+def _own(name: str, title: str) -> Section:
+    return Section(name, title, template=name, needs=())
 
 
 def _of_privacy(
     name: str, title: str, link: str, table: str = "privacy", of: str = "sections"
-) -> study.Section:
+) -> Section:
     prepare, template = f"reproduction.papers.{of}:{name}", f"privacy/{name}"
-    return study.Section(name, title, link, prepare, template, (table,))
+    return Section(name, title, link, prepare, template, (table,))
 
 
-ABOUT = study.Section(
+ABOUT = Section(
     "about",
     "What this is about",
     "Methods, words and signs",
@@ -77,15 +81,15 @@ PRIVACY = (
 OF_RUN = (_own("findings", "Findings"), _own("run", "This run"))
 TITLE = "Deniable: what four papers claim, and what holds"
 PAGES = (  # The pages of the report with their sections, in order. The first has all verdicts.
-    study.Page("index", TITLE, "In short", (_own("glance", "In short"),)),
-    study.Page("words", "In plain words", "In plain words", (ABOUT,)),
+    Page("index", TITLE, "In short", (_own("glance", "In short"),)),
+    Page("words", "In plain words", "In plain words", (ABOUT,)),
     _of_paper(MULTIRR, "Multi-dimensional RR"),
     _of_paper(PRAM, "PRAM"),
     _of_paper(IDP, "Individual DP"),
     _of_paper(RRBA, "RRBA"),
-    study.Page("privacy", "Privacy", "Privacy", PRIVACY),
-    study.Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
-    study.Page("findings", "Findings and the run", "Findings, run", OF_RUN),
+    Page("privacy", "Privacy", "Privacy", PRIVACY),
+    Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
+    Page("findings", "Findings and the run", "Findings, run", OF_RUN),
 )
 
 
@@ -105,7 +109,7 @@ MADE_BY: Mapping[str, str] = {  # the simulator or the script that computes each
 DRAWN_BY: Mapping[str, str] = {name: _file_of(figure.draw) for name, figure in FIGURES.items()}
 
 
-def columns_of(table: str) -> study.Columns:
+def columns_of(table: str) -> Columns:
     """Describe the columns of a `table`, by its name."""
     if table in TABLES:
         return TABLES[table].columns(STUDIES[TABLES[table].study])

@@ -19,19 +19,32 @@ columns. Without them, a function of the paper decides.
 
 import csv
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from deniable.errors import DataError
 
-from reproduction.study import comparisons
 from reproduction.study.claims import Claim, Test
+from reproduction.study.comparisons import (
+    Outcome,
+    Pair,
+    Row,
+    below,
+    equivalent,
+    exact_row,
+    listed,
+    logarithms,
+    range_of,
+    ratio,
+    require_any,
+    within_tolerance,
+)
 
 SAID = ("claim", "section", "printed", "kind", "test", "about")
 COMPARED = ("each", "left", "right", "rule", "figure")
@@ -39,9 +52,13 @@ AMOUNT = "amount"
 Place = dict[str, Any]  # a cell, or the common part of several: values by column
 TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
+RELATIONS: Mapping[str | None, Callable[[Any, float], bool]] = {
+    **{">=": operator.ge, "<=": operator.le},
+    None: lambda *_: True,  # of a column alone
+}
 
 
-class Cells(dict[tuple[Any, ...], comparisons.Row]):
+class Cells(dict[tuple[Any, ...], Row]):
     """The `rows` that claims compare, by their values in `columns`.
 
     >>> cells = Cells(("k", "epsilon"), {(k, e): exact_row(k * e) for k in (1, 2) for e in (5, 7)})
@@ -49,13 +66,11 @@ class Cells(dict[tuple[Any, ...], comparisons.Row]):
     [{'k': 2, 'epsilon': 5}, {'k': 3, 'epsilon': 5}]
     """
 
-    def __init__(
-        self, columns: Sequence[str], rows: Mapping[tuple[Any, ...], comparisons.Row]
-    ) -> None:
+    def __init__(self, columns: Sequence[str], rows: Mapping[tuple[Any, ...], Row]) -> None:
         super().__init__(rows)
         self.columns = tuple(columns)
 
-    def at(self, place: Place) -> comparisons.Row:
+    def at(self, place: Place) -> Row:
         """Return the row at a `place`. A `KeyError` names an absent cell."""
         if differing := place.keys() ^ set(self.columns):
             names = ", ".join(sorted(differing))
@@ -65,9 +80,7 @@ class Cells(dict[tuple[Any, ...], comparisons.Row]):
     def values_of(self, column: str) -> list[Any]:
         """Return the values in a `column`, in order; without any, raise a `LookupError`."""
         position = self.columns.index(column)
-        return comparisons.require_any(
-            sorted({key[position] for key in self}), column.replace("_", " ")
-        )
+        return require_any(sorted({key[position] for key in self}), column.replace("_", " "))
 
     def ends(self, column: str) -> tuple[Any, Any]:
         """Return the smallest and the largest value in a `column`, which has at least two."""
@@ -79,7 +92,7 @@ class Cells(dict[tuple[Any, ...], comparisons.Row]):
     def ratios(self, first: Any, second: Any) -> "Cells":
         """Return the ratios of cells with `first` in the first column to cells with `second`."""
         rows = {
-            rest: comparisons.ratio(row, self[second, *rest])
+            rest: ratio(row, self[second, *rest])
             for (value, *others), row in self.items()
             if value == first and (second, *(rest := tuple(others))) in self
         }
@@ -91,7 +104,7 @@ class Cells(dict[tuple[Any, ...], comparisons.Row]):
 
     def _alternative(self, text: str) -> Iterator[Place]:
         required: dict[str, list[Any]] = {}
-        bounds: dict[str, Callable[[Any], bool]] = {}
+        bounds: dict[str, tuple[str | None, float]] = {}
         for term in filter(None, text.split(";")):
             match = TERM.fullmatch(term.strip())
             if not match or match[1] not in self.columns:
@@ -108,23 +121,17 @@ class Cells(dict[tuple[Any, ...], comparisons.Row]):
                     for each in map(str.strip, values.split("|"))
                 ]
             else:
-                bounds[column] = partial(_is_within, relation, values)
+                bounds[column] = relation, float(values or 0)
         places = (dict(zip(self.columns, key, strict=True)) for key in self)
         found = {
             tuple(place[column] for column in bounds)
             for place in places
             if all(place[column] in values for column, values in required.items())
-            and all(is_within(place[column]) for column, is_within in bounds.items())
+            and all(RELATIONS[how](place[column], end) for column, (how, end) in bounds.items())
         }
         for taken in sorted(found) if bounds else [()]:
             for values in product(*required.values()):
                 yield dict(zip((*required, *bounds), (*values, *taken), strict=True))
-
-
-def _is_within(relation: str | None, bound: str, value: Any) -> bool:
-    if relation is None:
-        return True
-    return bool(value >= float(bound) if relation == ">=" else value <= float(bound))
 
 
 def _number_or_text(text: str) -> Any:
@@ -146,12 +153,12 @@ class _Range(list[float]):
     """Numbers that a template formats as their range."""
 
     def __format__(self, style: str) -> str:
-        return comparisons.range_of(self, style or ".3g")
+        return range_of(self, style or ".3g")
 
 
-def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, comparisons.Row]]:
+def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, Row]]:
     if isinstance(number := _number_or_text(text), int | float):
-        return [({}, comparisons.exact_row(number))]
+        return [({}, exact_row(number))]
     places = [setting | place for place in cells.places(text)]
     return [(place, cells.at(place)) for place in places]
 
@@ -166,11 +173,11 @@ class Compared:
     rule: str  # the comparison
     figure: str  # a template
 
-    def __call__(self, cells: Cells) -> comparisons.Outcome:
+    def __call__(self, cells: Cells) -> Outcome:
         """Compare `cells`. A `LookupError` names those that are absent."""
         label = IN_BRACKETS.search(self.figure)
         named: dict[str, float] = {}
-        pairs: list[comparisons.Pair] = []
+        pairs: list[Pair] = []
         ends: Place = {}
         for setting in cells.places(self.each):
             left, right = (_side(cells, text, setting) for text in (self.left, self.right))
@@ -180,29 +187,26 @@ class Compared:
             for place, row in chain(right, left):
                 if label and place:
                     named.setdefault(_filled(label[1], place), row["median"])
-        both = [(float(a["median"]), float(b["median"])) for a, b in comparisons.require_any(pairs)]
+        both = [(float(a["median"]), float(b["median"])) for a, b in require_any(pairs)]
         values: Place = ends | {
             "left": _Range(first for first, _ in both),
             "right": _Range(second for _, second in both),
             "ratios": _Range([first / second for first, second in both if second] or [math.nan]),
             "apart": max(abs(first - second) for first, second in both),
-            "cells": comparisons.listed(named),
+            "cells": listed(named),
         }
         return self._decided(pairs, _filled(IN_BRACKETS.sub("{cells}", self.figure), values))
 
-    def _decided(self, pairs: Sequence[comparisons.Pair], figure: str) -> comparisons.Outcome:
+    def _decided(self, pairs: Sequence[Pair], figure: str) -> Outcome:
         match self.rule.split():
             case ["below"]:
-                return comparisons.below(pairs, figure)
+                return below(pairs, figure)
             case ["ratio", "below"]:
-                return comparisons.below(
-                    [(comparisons.logarithms(a), comparisons.logarithms(b)) for a, b in pairs],
-                    figure,
-                )
+                return below([(logarithms(a), logarithms(b)) for a, b in pairs], figure)
             case ["alike"]:
-                return comparisons.equivalent(pairs, figure)
+                return equivalent(pairs, figure)
             case ["within", tolerance]:
-                found = comparisons.within_tolerance(pairs, float(tolerance), figure)
+                found = within_tolerance(pairs, float(tolerance), figure)
                 return replace(found, our_margin=True)
         raise DataError(f"{self.rule!r} is not a rule; write below, ratio below, alike or within")
 

@@ -10,7 +10,22 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats, Positions
-from deniable.idp import Masking, Method, Ranking, Variant, audit, masking, microaggregate
+from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
+from deniable.idp.audit import (
+    FIXED_SCALE,
+    RECLUSTERED,
+    RECOMPUTED_SCALE,
+    Accuracy,
+    AuditedFile,
+    ClusteredFile,
+    Linkage,
+    NoisyCentroids,
+    certain_values,
+    likelihood_attack,
+    link_records,
+    partition_attack,
+    privacy_loss_at_equal_centroids,
+)
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 
@@ -61,50 +76,48 @@ def attack_table(
     return pd.DataFrame(rows, columns=names).astype({"holds": "boolean", "k": "Int64"})
 
 
-def _together(masked: Masking, scales: Floats) -> audit.NoisyCentroids:
+def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
     upper = np.repeat(masked.upper, masked.centres.shape[1])
-    return audit.NoisyCentroids(masked.centres.reshape(-1), scales.reshape(-1), upper)
+    return NoisyCentroids(masked.centres.reshape(-1), scales.reshape(-1), upper)
 
 
 @dataclass(frozen=True, eq=False)
 class _Attacks:
-    file: audit.AuditedFile
+    file: AuditedFile
     values: Floats
     epsilon: float
     runs: int
     seed: int
 
     def rows(self, ks: Sequence[int]) -> Iterator[Attacked]:
-        laplace = (WHOLE_RECORD, "dp", audit.FIXED_SCALE, "record", None)
+        laplace = (WHOLE_RECORD, "dp", FIXED_SCALE, "record", None)
         yield "likelihood", *laplace, self._on_laplace()
         column = self.values[:, 0]
         for k in ks:
-            clustered = audit.ClusteredFile(self.file, k)
+            clustered = ClusteredFile(self.file, k)
             for method in ATTACKED:
-                of = (method, audit.RECOMPUTED_SCALE, "record", k)
+                of = (method, RECOMPUTED_SCALE, "record", k)
                 changed = column.copy()
                 changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
                 one, other = (self._first(method, k, each) for each in (column, changed))
                 generator = self._generator("partition", method, k)
-                found = audit.partition_attack(one, other, generator, self.runs)
+                found = partition_attack(one, other, generator, self.runs)
                 yield "partition", "smallest value to U, first attribute", *of, found
                 what = "a random record gets another's value, first attribute"
                 yield "partition", what, *of, self._on_random_changes(method, k)
                 for reading, found in self._likelihood(clustered, method):
                     yield "likelihood", WHOLE_RECORD, method, reading, "attribute", k, found
 
-    def _on_laplace(self) -> audit.Accuracy:
+    def _on_laplace(self) -> Accuracy:
         """Attack plain Laplace noise for the record that is farthest from an end of all domains."""
         upper, share = self.file.upper, self.epsilon / self.file.upper.size
         reach = np.maximum(self.values, upper - self.values) / upper
         record = self.values[int(np.argmax(reach.sum(axis=1)))]
         changed = np.where(record > upper - record, 0.0, upper)
-        one, other = (
-            audit.NoisyCentroids(each, upper / share, upper) for each in (record, changed)
-        )
-        return audit.likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
+        one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
+        return likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
 
-    def _on_random_changes(self, method: Variant, k: int) -> audit.Accuracy:
+    def _on_random_changes(self, method: Variant, k: int) -> Accuracy:
         """Attack repeatedly: a random record gets the value of another random record."""
         generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
@@ -115,40 +128,32 @@ class _Attacks:
             changed = column.copy()
             changed[record] = column[other]
             neighbour = self._first(method, k, changed)
-            right += audit.partition_attack(actual, neighbour, generator, 1).right
-        return audit.Accuracy(right, tried)
+            right += partition_attack(actual, neighbour, generator, 1).right
+        return Accuracy(right, tried)
 
-    def _first(
-        self, method: Variant, k: int, column: Floats
-    ) -> tuple[audit.NoisyCentroids, Positions]:
+    def _first(self, method: Variant, k: int, column: Floats) -> tuple[NoisyCentroids, Positions]:
         """Return the centroids, and each record's cluster, of values of the first attribute."""
         upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
         return _together(found, found.scales), found.clusters.memberships[0]
 
-    def _likelihood(
-        self, formed: audit.ClusteredFile, method: Method
-    ) -> Iterator[tuple[str, audit.Accuracy]]:
+    def _likelihood(self, formed: ClusteredFile, method: Method) -> Iterator[tuple[str, Accuracy]]:
         shipped = formed.shipped(method, self.epsilon)
         changed = self._worst_neighbour(formed, shipped)
         actual = _together(shipped, shipped.scales)
-        for reading in (audit.FIXED_SCALE, audit.RECOMPUTED_SCALE):
-            other = _together(
-                changed, shipped.scales if reading == audit.FIXED_SCALE else changed.scales
-            )
+        for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
+            other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
             # Neither reading includes rounding errors of centroids.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
             generator = self._generator(f"likelihood {reading}", method, formed.k)
             of_both = ((each.centres, each.scales, each.upper) for each in (actual, other))
-            one, two = (
-                audit.NoisyCentroids(*(own[differs] for own in arrays)) for arrays in of_both
-            )
-            yield reading, audit.likelihood_attack(one, two, generator, self.runs)
+            one, two = (NoisyCentroids(*(own[differs] for own in arrays)) for arrays in of_both)
+            yield reading, likelihood_attack(one, two, generator, self.runs)
 
-    def _worst_neighbour(self, clustered: audit.ClusteredFile, shipped: Masking) -> Masking:
+    def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return the masking if the record with most to lose moves to the worse end of each."""
-        frozen = clustered.frozen_losses(shipped.method)[audit.RECLUSTERED]
+        frozen = clustered.frozen_losses(shipped.method)[RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(frozen)))
         table, scales, upper = self.values.copy(), shipped.scales, self.file.upper
 
@@ -195,12 +200,12 @@ def protection_table(
     names = ["dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"]
     rows: list[tuple[Any, ...]] = []
     for method, epsilon in product(ATTACKED, epsilons):
-        loss = audit.privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
+        loss = privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
         of = ("none", "loss between clusters with one mean", method, len(TWIN_CLUSTERS[0]))
         rows.append((*of, epsilon, loss, 0.0, None, None))
     for size in k:
-        moves = audit.ClusteredFile(file, size).moves("idp_cbls")
-        means, exact = np.mean([audit.certain_values(each.cut) for each in moves], axis=0)
+        moves = ClusteredFile(file, size).moves("idp_cbls")
+        means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
         of = (name, "values known for certain", "idp_cbls", size)
         rows.append((*of, np.nan, exact, means, None, None))
     rows += _linked(file, data.values, k, epsilons, seed)
@@ -210,18 +215,18 @@ def protection_table(
 
 
 def _linked(
-    file: audit.AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
+    file: AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
 ) -> Iterator[tuple[Any, ...]]:
     generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
     targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)
 
-    def found(method: Method, k: int, epsilon: float) -> audit.Linkage:
+    def found(method: Method, k: int, epsilon: float) -> Linkage:
         masked = masking(method, file.ranking, k, file.upper, epsilon)
-        return audit.link_records(values, masked.mask(noise)[0], targets, generator)
+        return link_records(values, masked.mask(noise)[0], targets, generator)
 
     plain_noise = {epsilon: found("dp", ks[0], epsilon) for epsilon in epsilons}  # without clusters
     for k in ks:
-        alone = audit.link_records(values, microaggregate(values, k), targets, generator)
+        alone = link_records(values, microaggregate(values, k), targets, generator)
         for method, epsilon in product(("dp", *ATTACKED), epsilons):
             own = plain_noise[epsilon] if method == "dp" else found(method, k, epsilon)
             of, size, scores = (method, k, epsilon), targets.size, ", ".join(own.scores)

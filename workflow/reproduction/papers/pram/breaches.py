@@ -45,10 +45,8 @@ def bound_table(
     rows = []
     for rho_1, epsilon in product(priors, epsilons):
         parity = float(np.exp(epsilon))
-        low, high = (
-            privacy.smallest_posterior(rho_1, parity),
-            privacy.largest_posterior(rho_1, parity),
-        )
+        low = privacy.smallest_posterior(rho_1, parity)
+        high = privacy.largest_posterior(rho_1, parity)
         rows.append((rho_1, epsilon, parity, float(low), float(high), float(high) / rho_1))
     names = ["rho_1", "epsilon", "parity", "smallest_posterior", "largest_posterior"]
     return pd.DataFrame(rows, columns=[*names, "largest_factor"])

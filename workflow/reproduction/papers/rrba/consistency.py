@@ -100,10 +100,8 @@ def collected(
             counts = own.counts(combination)
             sizes = block_sizes(len(own), BLOCK_SIZE)
             blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
-            estimate = collect(blocks, keep, generator, POOLED).estimate()
-            found.append(
-                contingency.NoisyTable(combination, estimate.reshape(counts.shape), float(len(own)))
-            )
+            estimate = collect(blocks, keep, generator, POOLED).estimate().reshape(counts.shape)
+            found.append(contingency.NoisyTable(combination, estimate, float(len(own))))
     return found
 
 

@@ -58,7 +58,6 @@ CRITERIA = {
     POOLED: look(BLUE, "-", "D", markersize=4.5),
 }
 BLOCKS = 200  # at most, of a replicate in Figures 5 and 6
-APART = (False, False)
 
 
 @style.in_style
@@ -177,9 +176,7 @@ def table3(table: pd.DataFrame) -> Figure:
             value, colour = row["regenerated"], options["color"]
             filled = {"differs": "white", "fitted": GRID}.get(row["verdict"], colour)
             marker = SETTING_MARKERS[number % len(SETTING_MARKERS)]
-            more = look(
-                colour, marker=marker, markerfacecolor=filled, markersize=4.5, linewidth=1.1
-            )
+            more = look(colour, "-", marker, markerfacecolor=filled, markersize=4.5, linewidth=1.1)
             reach = [[value - row["ci_low"]], [row["ci_high"] - value]]
             height = place + 0.34 * (number + 1) / len(settings) - 0.05
             axis.errorbar(value, height, xerr=reach, **more)
@@ -343,7 +340,8 @@ def fig7(table: pd.DataFrame) -> Figure:
     rows = {key: f"{names.FILES[key[0]]}\np = {key[1]:g}, ε = {key[2]:g}\nshare" for key in shown}
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
     size, around = (0, 0, 1.5, 1.7), (1.1, 0.15, 0.95, 0.85)
-    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=APART)
+    own = (False, False)
+    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=own)
     bars = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=5, alpha=0.6)
     return style.finish(
         figure,

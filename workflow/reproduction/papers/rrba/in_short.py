@@ -22,9 +22,8 @@ OTHERS_IN_TABLE_3 = {"laplace_true_limit": "Laplace noise", "mcindep": "MCIndep"
 def in_short(tables: Tables) -> study.Verdicts:
     """Return the verdict on Theorem 4.1 from `tables`, and how many published numbers agree."""
     epsilon, equal = tables.get("rrba_epsilon"), tables.get("rrba_equal")
-    return study.Verdicts(
-        [] if epsilon is None else [_theorem(epsilon, equal)], [*_numbers(tables)]
-    )
+    theorem = [] if epsilon is None else [_theorem(epsilon, equal)]
+    return study.Verdicts(theorem, [*_numbers(tables)])
 
 
 def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVerdict:
@@ -86,8 +85,7 @@ def _numbers(tables: Tables) -> Iterator[study.AgreementCount]:
                 yield study.agreement_of(f"Table 3, {called}", part, "rrba_tests")
     if "rrba_examples" in tables:
         cases = tables["rrba_examples"]
-        places = study.where(cases, verdict="differs")["place"].str.extract(r"(\w+ [\d.]+)[a-c]?$")[
-            0
-        ]
+        differing = study.where(cases, verdict="differs")["place"]
+        places = differing.str.extract(r"(\w+ [\d.]+)[a-c]?$")[0]
         errors = f" (errors: {joined(places.unique())})" if len(places) else ""
         yield study.agreement_of(f"worked cases{errors}", cases, "rrba_consistency")

@@ -209,10 +209,8 @@ def _decisions(
     if PRINTED_SCALE in releases:
         noisier = releases[PRINTED_SCALE].release(true, generator)
         found[PRINTED_SCALE] = contingency.asymptotic_test(noisier, records, model, level=LEVEL)
-        found[TRUE_LIMIT] = contingency.test_against_true_statistic(noisy, true, records, model)
-        found[NOISIER_LIMIT] = contingency.test_against_true_statistic(
-            noisier, true, records, model
-        )
+        for method, table in ((TRUE_LIMIT, noisy), (NOISIER_LIMIT, noisier)):
+            found[method] = contingency.test_against_true_statistic(table, true, records, model)
     return found
 
 

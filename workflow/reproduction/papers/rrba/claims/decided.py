@@ -8,6 +8,7 @@ several readings if the text leaves its meaning, or the equal conditions of a co
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -55,10 +56,8 @@ def _efficient_if_close(reading: str) -> Outcome:
     else:
         # With two cells the floor 2 pi gives the p for which a table with the cell pi has epsilon.
         every = product(PROPORTIONS, (0.25, 0.5, 1.0, 2.0, 4.0))
-        keeps = [
-            (pi, rrba.keep_for_epsilon([2], e, 2 * pi), rrba.keep_for_epsilon([2], e))
-            for pi, e in every
-        ]
+        keep = partial(rrba.keep_for_epsilon, [2])
+        keeps = [(pi, keep(e, 2 * pi), keep(e)) for pi, e in every]
     gains = [_inflation(pi, pi, close) / _inflation(pi, 0.5, half) for pi, close, half in keeps]
     return counted((gain < 1 for gain in gains), f"variance ratio {range_of(gains)}")
 
