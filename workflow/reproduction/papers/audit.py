@@ -35,14 +35,12 @@ NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
 READ_APART = "“equal risk” read attribute by attribute (6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
-OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
 HONEST_SCALE = "ε of noise of the scale 2 / ε"
 PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
 OF_CENTROIDS = "Definition 3 of [idp], for centroids"
 OF_TARGET = ", target"  # the end of units of a claim about the requested epsilon
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]  # the end of claims of the waiver ([multirr], 4.3)
-NO_CLAIM = "no claim of the paper"
 FROM_DATA = "from the data"
 WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
 """The name of the worst case in the audit of numbers."""
@@ -179,7 +177,7 @@ def designed(table: pd.DataFrame) -> Cases:
 
 def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
     return {
-        "claim": OF_PARITY,
+        "claim": "ε of the matrix, ln of its parity (3.6)",
         "setting": _said(table, epsilon="ε = {:g}"),
         "unit": "report of an attribute, the matrix given",
         "claimed_epsilon": table["epsilon"],
@@ -192,7 +190,7 @@ def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
     """Read invariant matrices as functions of the file ([pram], 2), which claims no ε for them."""
     return _of_matrix(table, column) | {
         "mechanism": table["mechanism"],
-        "claim": f"{NO_CLAIM}: ε of the matrix, taken for the file's, {matrix}",
+        "claim": f"no claim of the paper: ε of the matrix, taken for the file's, {matrix}",
         "unit": "record of the file that the matrix is made of",
     }
 

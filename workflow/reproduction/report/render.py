@@ -105,6 +105,7 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
     ``results`` leads from a page to the results. Pages load figures from `places`, by name.
     """
     shared = environment()
+    privacy = [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy]
     shared.globals.update(
         tables=contents.tables,
         titles={name: table.title for name, table in TABLES.items()},
@@ -113,9 +114,7 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
         drawn_by=DRAWN_BY,
         folders=dict.fromkeys(AUDITS, "audit"),
         surrogate=contents.surrogate,
-        full=[]
-        if contents.surrogate
-        else [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy],
+        full=[] if contents.surrogate else privacy,
         results=results,
         drawings={
             name: Markup(markup.picture(svg, FIGURES[name].shows, places.get(name, "")))

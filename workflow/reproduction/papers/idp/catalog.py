@@ -112,12 +112,12 @@ SECTIONS = (
     ),
     _section("sse", "Figures 3 and 4: the error of masked records", "", "fig3", "fig4"),
     _section("forests", f"Figures 5 and 6: {OF_FORESTS}", "", "fig5", "fig6"),
-    study.Section(
-        "idp_privacy",
+    _section(
+        "privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        ".audit_section:privacy",
-        needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
+        *("audit", "audit_clusters", "attacks", "protection"),
+        of="audit_section",
     ),
     _section(
         "noises",

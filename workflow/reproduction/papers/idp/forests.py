@@ -64,9 +64,8 @@ class IdpForests:
         runs = []
         for _ in range(replicates):
             if method == "majority":
-                found = idp.majority_f_measures(
-                    training.labels, test.labels, len(self.data.classes)
-                )
+                labels = training.labels, test.labels
+                found = idp.majority_f_measures(*labels, len(self.data.classes))
             elif method == "original":
                 found = self._forest(training.values, int(generator.integers(2**31)))
             else:

@@ -1,5 +1,6 @@
 """The catalog of [multirr]: studies, tables, analyses, figures and sections."""
 
+from dataclasses import replace
 from functools import partial
 
 from reproduction import study
@@ -240,12 +241,8 @@ FIGURES = (
 
 
 def _section(name: str, title: str, link: str, *tables: str, of: str = "sections") -> study.Section:
-    """Return a section that is left out without its `tables`, by default the one of its name.
-
-    The function `name` of the module `of` prepares it.
-    """
-    needs = tuple(f"multirr_{table}" for table in tables or (name,))
-    return study.Section(name, title, link, f".{of}:{name}", needs=needs)
+    """Return a section as `section_of` does, with an anchor without the name of the paper."""
+    return replace(study.section_of("multirr", name, title, link, *tables, of=of), id=name)
 
 
 SECTIONS = (

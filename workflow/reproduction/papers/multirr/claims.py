@@ -36,9 +36,8 @@ def _negative_estimates(_: None) -> study.Outcome:
         first = generator.uniform(0, HALF)
         reported = [first, *generator.dirichlet(np.ones(size - 1)) * (1 - first)]
         lowest.append(float(DenseChannel(rows).estimate(reported).min()))
-    return study.counted(
-        (each < 0 for each in lowest), f"smallest estimates {study.range_of(lowest)}"
-    )
+    figure = f"smallest estimates {study.range_of(lowest)}"
+    return study.counted((each < 0 for each in lowest), figure)
 
 
 def _more_similar(_: None) -> study.Outcome:
@@ -56,9 +55,8 @@ def _least_changed() -> study.Outcome:
         least = design(np.full(size, 1 / size), Requirements(epsilon=epsilon), "changed").loss
         changed = 1 - float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
         gaps.append(abs(changed / least - 1))
-    return study.counted(
-        (gap <= ROUNDING for gap in gaps), f"least possible to {max(gaps):.1g} of it"
-    )
+    figure = f"least possible to {max(gaps):.1g} of it"
+    return study.counted((gap <= ROUNDING for gap in gaps), figure)
 
 
 def _least_variance() -> study.Outcome:
@@ -118,9 +116,8 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> study.Outcome:
     }
     if not different:
         raise LookupError("two T_d at one T_v")
-    found = tuple(
-        study.Comparison(-1.0) if number == 1 else study.UNKNOWN for number in different.values()
-    )
+    equal = study.Comparison(-1.0)
+    found = tuple(equal if number == 1 else study.UNKNOWN for number in different.values())
     return study.Outcome(found, f"clusterings over all T_d: {study.listed(different)}")
 
 

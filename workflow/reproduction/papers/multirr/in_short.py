@@ -56,12 +56,10 @@ def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
     )
 
 
-def _by_matrix(cases: pd.DataFrame, settings: dict[str, str]) -> str:
+def _by_matrix(cases: pd.DataFrame, at: dict[str, str]) -> str:
     """Return the extremes of `cases` for each matrix."""
     by = {of["matrix"]: part for of, part in study.groups_of(cases, "matrix")}
-    found = {
-        name: study.extremes(part, *EPSILONS, "attribute", settings) for name, part in by.items()
-    }
+    found = {name: study.extremes(part, *EPSILONS, "attribute", at) for name, part in by.items()}
     return "; ".join(f"matrix {name}: {said}" for name, said in found.items() if said)
 
 

@@ -221,12 +221,11 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     says, test = "what a report says of the truth", "a grid of priors"
     yield "(3.1)", says, test, bayes[..., 0].size, gap, "Bayes' rule in fractions"
 
+    find = partial(privacy.find_breaches, CHANNEL)
     pairs = [
         (
-            privacy.find_breaches(CHANNEL, prior, members, low, high).upward,
-            privacy.find_breaches(
-                CHANNEL, prior, {0, 1, 2} - {*members}, 1 - high, 1 - low
-            ).downward,
+            find(prior, members, low, high).upward,
+            find(prior, {0, 1, 2} - {*members}, 1 - high, 1 - low).downward,
         )
         for prior, members, (low, high) in itertools.product(PRIORS, SETS, [*BREACHES, WIDE])
     ]

@@ -90,15 +90,11 @@ class Convergence:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
-        blocks = (size,) * self.blocks
+        followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
+        size, blocks = cell["block_size"], (cell["block_size"],) * self.blocks
         clients = rrba.sampled_blocks(followed.proportions, blocks, replicates, generator)
         runs = rrba.collect(clients, cell["p"], generator, UPDATES[cell["update"]])
         return np.stack([*self._outcomes(runs, followed, size)], axis=1)
-
-    def followed(self, dataset: str, probability: float) -> Followed:
-        """Return the cell of the pairs of attributes of a `dataset` closest to a `probability`."""
-        return closest_cell(self.files[dataset], probability)
 
     def _outcomes(self, runs: rrba.Collection, followed: Followed, size: int) -> Iterator[Floats]:
         truth, at = followed.proportion, followed.cell
