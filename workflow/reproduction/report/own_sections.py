@@ -126,8 +126,6 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
     "findings": findings,
     "run": run,
 }  # the functions that return the contents of sections, by their ids
-
-
 REPLICA, MAX_TESTS = "paper_", 12
 """Beginning of the names of releases by papers; largest number of tests that the page lists."""
 

@@ -136,8 +136,6 @@ SENTENCE_COLUMNS = (
     *("claim", "section", "printed", "kind", "test", "readings", "holds", "fails", "figure"),
     *(*COUNTS, *WORST, "p_value", "verdict", "data_source"),
 )
-
-
 NO_AMOUNT, READING, FAILS = "no amount stated", "depends on the reading", ("fails", BETTER)
 
 

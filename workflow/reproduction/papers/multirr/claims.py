@@ -1,7 +1,7 @@
 """The claims of [multirr] in words, compared with the tables of a run or decided exactly.
 
-Only interpretations with the matrix as printed count. `resources/claims/multirr.csv` has the
-claims. The functions below decide those that are more than a comparison of cells.
+Only interpretations with the matrix as printed count. The functions below decide the claims that
+are more than a comparison of cells.
 """
 
 import math

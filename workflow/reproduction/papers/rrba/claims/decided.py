@@ -1,8 +1,7 @@
 """Claims of privacy and of expectations ([rrba], 1 and 4.2), and the tests of all claims.
 
-`resources/claims/rrba.csv` has the sentences, and the comparisons in words. Each function decides
-the claim of its name. All but one of the claims here are decided from exact values. A claim has
-several readings if the text leaves its meaning, or the equal conditions of a comparison, open.
+All but one of the claims here are decided from exact values. A claim has several readings if the
+text leaves its meaning, or the equal conditions of a comparison, open.
 """
 
 import math
