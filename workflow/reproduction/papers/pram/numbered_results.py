@@ -41,7 +41,7 @@ PROPORTIONS = np.array([0.5, 0.3, 0.2])
 CHANNEL = DenseChannel(np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]))
 BREACHES = [(Fraction(1, 10), Fraction(1, 2)), (Fraction(1, 20), Fraction(1, 5))]
 ENUMERATED = f"all tables of {RECORDS} records in 3 categories, each with its probability"
-_two_step = partial(two_step, KeepOrReplace.uniform(3, keep=0.6))
+RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 
 
 def numbered_results() -> pd.DataFrame:
@@ -125,6 +125,10 @@ def _estimation() -> Iterator[Row]:
     gap = _farthest(mean, formula.reshape(-1))
     figure = f"with n for n − 1 it would be {(RECORDS - 1) / RECORDS:g} of the truth"
     yield "(1.3) plug-in", says, ENUMERATED, cases, gap, figure
+
+
+def _two_step(proportions: Floats) -> Channel:
+    return two_step(RANDOMIZED_RESPONSE, proportions)
 
 
 def _between(theta: float, proportions: Floats) -> Channel:
