@@ -3,14 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from deniable.datasets import (
-    draw_surrogate,
-    load_manifest,
-    read_published,
-    read_source,
-    verified_file,
-    write_schema,
-)
+from deniable import datasets
 from deniable.files import sha256
 from deniable.sampling import generator_for
 
@@ -18,14 +11,15 @@ from reproduction.pipeline import job
 
 with job(snakemake):
     given, name = snakemake.input, snakemake.wildcards.dataset
-    dataset, source = load_manifest(given.manifest)[name], read_source(given.source)
+    dataset = datasets.load_manifest(given.manifest)[name]
+    source = datasets.read_source(given.source)
     if source.kind == "published":
-        file = verified_file(dataset, source, Path(given.source).parent)
-        data = read_published(dataset, file)
+        file = datasets.verified_file(dataset, source, Path(given.source).parent)
+        data = datasets.read_published(dataset, file)
         marks = {"data_source": "original", "source_sha256": source.sha256}
     else:
         generator = generator_for(snakemake.params.seed, {"surrogate": name})
-        data = draw_surrogate(dataset, given.surrogate, generator)
+        data = datasets.draw_surrogate(dataset, given.surrogate, generator)
         marks = {"data_source": "surrogate", "source_sha256": sha256(given.surrogate)}
     replace(data, marks=marks).write_parquet(snakemake.output.records, private=True)
-    write_schema(snakemake.output.schema, data, name, getattr(dataset, "bounds", None))
+    datasets.write_schema(snakemake.output.schema, data, name, getattr(dataset, "bounds", None))

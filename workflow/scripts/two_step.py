@@ -7,5 +7,4 @@ from reproduction.pipeline import job
 
 with job(snakemake):
     public, tables = snakemake.params.public, snakemake.params.tables
-    table = as_result(public, Released(public).two_step, tables)
-    write_table(snakemake.output[0], table)
+    write_table(snakemake.output[0], as_result(public, Released(public).two_step, tables))

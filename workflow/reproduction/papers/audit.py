@@ -19,16 +19,7 @@ from deniable.files import read_json
 from deniable.plans import plan_from_json
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
-from reproduction.papers.idp import (
-    ALL,
-    CERTIFICATE,
-    DATASETS,
-    DP_BASELINES,
-    FIGURES_OF,
-    FORESTS,
-    READINGS,
-    noted,
-)
+from reproduction.papers import idp
 from reproduction.papers.rrba import STATED_EPSILON
 from reproduction.study import resolve, worst_first
 
@@ -44,14 +35,12 @@ NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
 READ_APART = "“equal risk” read attribute by attribute (6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
-OF_PARITY = "ε of the matrix, ln of its parity (3.6)"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
 HONEST_SCALE = "ε of noise of the scale 2 / ε"
 PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
 OF_CENTROIDS = "Definition 3 of [idp], for centroids"
 OF_TARGET = ", target"  # the end of units of a claim about the requested epsilon
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]  # the end of claims of the waiver ([multirr], 4.3)
-NO_CLAIM = "no claim of the paper"
 FROM_DATA = "from the data"
 WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
 """The name of the worst case in the audit of numbers."""
@@ -188,7 +177,7 @@ def designed(table: pd.DataFrame) -> Cases:
 
 def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
     return {
-        "claim": OF_PARITY,
+        "claim": "ε of the matrix, ln of its parity (3.6)",
         "setting": _said(table, epsilon="ε = {:g}"),
         "unit": "report of an attribute, the matrix given",
         "claimed_epsilon": table["epsilon"],
@@ -201,7 +190,7 @@ def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
     """Read invariant matrices as functions of the file ([pram], 2), which claims no ε for them."""
     return _of_matrix(table, column) | {
         "mechanism": table["mechanism"],
-        "claim": f"{NO_CLAIM}: ε of the matrix, taken for the file's, {matrix}",
+        "claim": f"no claim of the paper: ε of the matrix, taken for the file's, {matrix}",
         "unit": "record of the file that the matrix is made of",
     }
 
@@ -275,8 +264,8 @@ def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
     A case is a domain factor. The proof requires public domains. Domains `of_data`, as in the
     studies, reveal the largest values.
     """
-    training = "training " if table["id"].isin(FORESTS).all() else ""
-    own = table.assign(data=table["id"].map(FIGURES_OF).map(DATASETS))
+    training = "training " if table["id"].isin(idp.FORESTS).all() else ""
+    own = table.assign(data=table["id"].map(idp.FIGURES_OF).map(idp.DATASETS))
     return {
         "mechanism": table["method"],
         "claim": f"ε-differential privacy, domain {FROM_DATA if of_data else 'public'}",
@@ -288,7 +277,7 @@ def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
         "holds": not of_data,
         "of": _said(table, domain_factor=WORST["domain_factor"]),
         "case": table["domain_factor"],
-        "where": table["method"].isin(DP_BASELINES),
+        "where": table["method"].isin(idp.DP_BASELINES),
     }
 
 
@@ -301,24 +290,25 @@ def individual(table: pd.DataFrame) -> Cases:
     A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
     are left out: they depend on the draws, and exceed no computed bound.
     """
-    readings = {how: name for name, how in READINGS.items()}
+    readings = {how: name for name, how in idp.READINGS.items()}
     # DP forms no clusters: fixed clusters mean a fixed scale.
     formed = table["clusters"].replace({"none": "formed anew"})
-    together = (table["unit"] == "attribute") & (table["attribute"] == ALL)
+    together = (table["unit"] == "attribute") & (table["attribute"] == idp.ALL)
     own = table.assign(
         attribute=table["attribute"].where(table["unit"] != "record", ""),
         domain=table["domain"].where(table["domain"] == FROM_DATA, ""),
         reading=[readings[how] for how in zip(table["reading"], formed, strict=True)],
+        dataset=table["dataset"].replace(idp.DATASETS),
     )
     return dict(table[["claimed_epsilon", "kind", "holds"]]) | {
         "mechanism": table["method"],
-        "setting": _said(table.replace({"dataset": DATASETS}), dataset="{}", epsilon="ε = {:g}"),
+        "setting": _said(own, dataset="{}", epsilon="ε = {:g}"),
         "claim": _said(own, reading="Definition 3, {}", domain="domain {}"),
-        "unit": np.where(together, ALL, table["unit"]),
+        "unit": np.where(together, idp.ALL, table["unit"]),
         "exact_epsilon": table["exact_or_lower_bound"],
         "of": _said(own, **WORST),
         "case": _said(own, k="{}", domain_factor="{}", attribute="{}"),
-        "where": ~noted(table, CERTIFICATE),
+        "where": ~idp.noted(table, idp.CERTIFICATE),
     }
 
 
@@ -340,8 +330,7 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
     target = f"ε = {plan.target:.4g}" if np.isfinite(plan.target) else "no target"
     # Tables of results call published records "original".
     source = {"published": "original"}.get(release["data_source"], release["data_source"])
-    about = {"mechanism": plan.kind, "setting": target, "data_source": source}
-    return release["name"], audited.assign(**about)
+    return release["name"], audited.assign(mechanism=plan.kind, setting=target, data_source=source)
 
 
 def _of_release(audited: pd.DataFrame) -> Cases:

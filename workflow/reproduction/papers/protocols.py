@@ -49,15 +49,9 @@ def protocols(tables: Tables) -> dict[str, Any]:
             else:
                 second = channel.second_moments(channel.reported(np.full(size, 1 / size)))
                 variances[name] = float(second[0]) - 1 / size**2
-        rows.append(
-            {
-                "size": size,
-                "epsilon": epsilon,
-                "drawn": min(channel.epsilon for channel in channels.values()),
-                "variances": variances,
-                "chosen": best_protocol(size, epsilon).name,
-            }
-        )
+        drawn = min(channel.epsilon for channel in channels.values())
+        row = {"size": size, "epsilon": epsilon, "drawn": drawn, "variances": variances}
+        rows.append(row | {"chosen": best_protocol(size, epsilon).name})
     return {"names": tuple(PROTOCOLS), "rows": rows}
 
 

@@ -39,9 +39,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
         return rows_of(part.assign(**said))
 
     return {
-        "claims": [
-            row | {"rows": rows(where(readings, claim=row["claim"]))} for row in rows(table)
-        ],
+        "claims": [of | {"rows": rows(where(readings, claim=of["claim"]))} for of in rows(table)],
         "paper": paper,
         "by": [name for name in ("mechanism", "projection", "reading") if name in readings],
         "said": [said for _, said in counted(table["verdict"])],

@@ -99,16 +99,12 @@ def _of_release(path: str, release: ReleaseSettings, columns: Columns) -> Iterat
 
 def _named_columns(options: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     for option in ("columns", "strata"):
-        if options.get(option):
-            yield option, options[option]
-    if options.get("class_column"):
-        yield "class_column", [options["class_column"]]
+        yield option, options.get(option) or []
+    yield "class_column", [name for name in [options.get("class_column")] if name]
     for option in ("joint", "tables"):
         for number, names in enumerate(options.get(option) or ()):
             yield f"{option}[{number}]", names
-    clusters = options.get("clusters") or {}
-    if clusters.get("ordinal"):
-        yield "clusters.ordinal", clusters["ordinal"]
+    yield "clusters.ordinal", (options.get("clusters") or {}).get("ordinal") or []
 
 
 def _unknown(path: str, names: Sequence[str], known: Sequence[str]) -> Iterator[str]:

@@ -16,8 +16,6 @@ from reproduction.pipeline.environment import remedy
 from reproduction.pipeline.provenance import JobProvenance, recorded
 
 LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"), ".cpu.json"
-
-
 NOT_ENDED = """\
 This job has not come to its end. If it is not at work any more, it was killed, or a library ended
 it: most often memory was short. Give it more (ulimit -v, a cluster's limit), or let fewer jobs run

@@ -70,8 +70,6 @@ def settings_now(plan: RunPlan, record: Record) -> dict[str, Any]:
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the plain values in nested ones, each by its path.
 
-    Examples
-    --------
     >>> dict(_leaves({"study": {"grids": [{"p": [0.3, 0.7]}]}}))
     {'study.grids[0].p[0]': 0.3, 'study.grids[0].p[1]': 0.7}
     """

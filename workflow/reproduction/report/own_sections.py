@@ -31,9 +31,7 @@ def in_short(contents: Contents) -> Row:
         found = [(page, of.without_verdicts()) for page, of in found]
     privacy = [(page, each) for page, of in found for each in of.privacy]
     said, taken_back = _claims_at_once(contents.tables)
-    counts = {
-        key: counted(row["verdict"] for row in claims.values()) for key, claims in said.items()
-    }
+    counts = {key: counted(row["verdict"] for row in of.values()) for key, of in said.items()}
     privacy.sort(key=lambda row: (ORDER.index(row[1].verdict), -row[1].beyond))
     audited = contents.tables.get("privacy", pd.DataFrame(columns=["source", "claim", "mechanism"]))
     stated = audited[audited["source"].str.startswith(RELEASE) & (audited["claim"] == STATED)]
@@ -128,8 +126,6 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
     "findings": findings,
     "run": run,
 }  # the functions that return the contents of sections, by their ids
-
-
 REPLICA, MAX_TESTS = "paper_", 12
 """Beginning of the names of releases by papers; largest number of tests that the page lists."""
 

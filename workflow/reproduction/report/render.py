@@ -13,15 +13,8 @@ from deniable.errors import from_extras
 from deniable.files import folder_written_whole, write_text
 
 from reproduction.papers import AUDITS, DRAWN_BY, FIGURES, MADE_BY, PAGES, PAPERS, TABLES
+from reproduction.report import markup
 from reproduction.report.contents import Contents
-from reproduction.report.markup import (
-    living_links,
-    markdown,
-    origins_last,
-    picture,
-    typeset,
-    without_verdicts,
-)
 from reproduction.report.own_sections import OWN
 from reproduction.study import SIGN, Page, Section
 
@@ -82,8 +75,8 @@ def _body(
     own = OWN.get(section.id)
     values = own(contents) if own else section.content(contents.tables)
     page = templates.get_template(f"{section.template}.html.j2").render(values)
-    page = without_verdicts(page) if contents.surrogate else page
-    return Markup(living_links(origins_last(page), places))
+    page = markup.without_verdicts(page) if contents.surrogate else page
+    return Markup(markup.living_links(markup.origins_last(page), places))
 
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
@@ -98,10 +91,10 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
         lstrip_blocks=True,
         bytecode_cache=compiled,
     )
-    filters = (short, at_most, percent, thousands, plain, between, joined, typeset)
+    filters = (short, at_most, percent, thousands, plain, between, joined, markup.typeset)
     made.filters.update({each.__name__: each for each in filters})
     made.filters["log10"] = math.log10
-    made.filters["markdown"] = lambda text, folder: Markup(markdown(text, folder))
+    made.filters["markdown"] = lambda text, folder: Markup(markup.markdown(text, folder))
     made.globals.update(short=short, percent=percent, plain=plain, sign=SIGN, results="")
     return made
 
@@ -112,6 +105,7 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
     ``results`` leads from a page to the results. Pages load figures from `places`, by name.
     """
     shared = environment()
+    privacy = [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy]
     shared.globals.update(
         tables=contents.tables,
         titles={name: table.title for name, table in TABLES.items()},
@@ -120,12 +114,10 @@ def _environment(contents: Contents, results: str, places: Mapping[str, str]) ->
         drawn_by=DRAWN_BY,
         folders=dict.fromkeys(AUDITS, "audit"),
         surrogate=contents.surrogate,
-        full=[]
-        if contents.surrogate
-        else [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy],
+        full=[] if contents.surrogate else privacy,
         results=results,
         drawings={
-            name: Markup(picture(svg, FIGURES[name].shows, places.get(name, "")))
+            name: Markup(markup.picture(svg, FIGURES[name].shows, places.get(name, "")))
             for name, svg in contents.figures.items()
         },
     )

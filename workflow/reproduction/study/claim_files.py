@@ -19,11 +19,11 @@ columns. Without them, a function of the paper decides.
 
 import csv
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,10 @@ AMOUNT = "amount"
 Place = dict[str, Any]  # a cell, or the common part of several: values by column
 TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
+RELATIONS: Mapping[str | None, Callable[[Any, float], bool]] = {
+    **{">=": operator.ge, "<=": operator.le},
+    None: lambda *_: True,  # of a column alone
+}
 
 
 class Cells(dict[tuple[Any, ...], Row]):
@@ -100,7 +104,7 @@ class Cells(dict[tuple[Any, ...], Row]):
 
     def _alternative(self, text: str) -> Iterator[Place]:
         required: dict[str, list[Any]] = {}
-        bounds: dict[str, Callable[[Any], bool]] = {}
+        bounds: dict[str, tuple[str | None, float]] = {}
         for term in filter(None, text.split(";")):
             match = TERM.fullmatch(term.strip())
             if not match or match[1] not in self.columns:
@@ -117,23 +121,17 @@ class Cells(dict[tuple[Any, ...], Row]):
                     for each in map(str.strip, values.split("|"))
                 ]
             else:
-                bounds[column] = partial(_is_within, relation, values)
+                bounds[column] = relation, float(values or 0)
         places = (dict(zip(self.columns, key, strict=True)) for key in self)
         found = {
             tuple(place[column] for column in bounds)
             for place in places
             if all(place[column] in values for column, values in required.items())
-            and all(is_within(place[column]) for column, is_within in bounds.items())
+            and all(RELATIONS[how](place[column], end) for column, (how, end) in bounds.items())
         }
         for taken in sorted(found) if bounds else [()]:
             for values in product(*required.values()):
                 yield dict(zip((*required, *bounds), (*values, *taken), strict=True))
-
-
-def _is_within(relation: str | None, bound: str, value: Any) -> bool:
-    if relation is None:
-        return True
-    return bool(value >= float(bound) if relation == ">=" else value <= float(bound))
 
 
 def _number_or_text(text: str) -> Any:

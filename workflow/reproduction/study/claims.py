@@ -88,11 +88,8 @@ def _told(outcome: Outcome, source: str) -> tuple[Any, ...]:
     if verdict == "depends on the margin":
         figure += f"; support at 3/4, all and 5/4 of the margin: {outcome.support_by_margin}"
     least = (worst.difference, *worst.interval, worst.detectable) if open_ and worst else (nan,) * 4
-    p_value = min(outcome.p_values)
-    return (
-        *(figure, len(outcome.comparisons), outcome.support, outcome.contradict),
-        *(*least, p_value, verdict),
-    )
+    counts = (len(outcome.comparisons), outcome.support, outcome.contradict)
+    return (figure, *counts, *least, min(outcome.p_values), verdict)
 
 
 Parts = list[tuple[str, Outcome, str]]  # outcomes from parts of the evidence: name, outcome, source
@@ -139,8 +136,6 @@ SENTENCE_COLUMNS = (
     *("claim", "section", "printed", "kind", "test", "readings", "holds", "fails", "figure"),
     *(*COUNTS, *WORST, "p_value", "verdict", "data_source"),
 )
-
-
 NO_AMOUNT, READING, FAILS = "no amount stated", "depends on the reading", ("fails", BETTER)
 
 

@@ -26,12 +26,10 @@ SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "fitted", "not printed", "surrogate"]
 
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
-RESULT_COLUMNS = (
-    *("published", "regenerated", "ci_low", "ci_high", "replicates"),
-    *("data_source", "verdict"),
-)
+INTERVAL = ("ci_low", "ci_high", "replicates")
+RESULT_COLUMNS = ("published", "regenerated", *INTERVAL, "data_source", "verdict")
 EQUIVALENT = "equivalent_replicates"
-SUMMARY_COLUMNS = ("regenerated", "ci_low", "ci_high", "replicates", EQUIVALENT)
+SUMMARY_COLUMNS = ("regenerated", *INTERVAL, EQUIVALENT)
 """Of a `Summary`, the last only if a replicate has several answers."""
 EPSILON_COLUMNS = ("p", "attribute_epsilon", "record_epsilon")
 """p, and the exact epsilons of a change in one attribute and in all attributes."""
@@ -192,7 +190,7 @@ def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.Data
     The columns are `keys`, estimate, interval, origin, `EPSILON_COLUMNS`, then others with values.
     """
     named = results.rename(columns={"regenerated": summary})
-    first = [*keys, summary, "ci_low", "ci_high", "replicates", "data_source", *_spent(named, keys)]
+    first = [*keys, summary, *INTERVAL, "data_source", *_spent(named, keys)]
     others = [name for name in named if name not in first and named[name].notna().any()]
     return named[[*first, *others]]
 

@@ -95,13 +95,16 @@ def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
     return tuple(found)
 
 
-def section_of(paper: str, name: str, title: str, link: str, *tables: str) -> Section:
-    """Return a section of a `paper` that its function `name` prepares, with `title` and `link`.
+def section_of(
+    paper: str, name: str, title: str, link: str, *tables: str, of: str = "sections"
+) -> Section:
+    """Return a section of a `paper`, with `title` and `link`.
 
-    It needs some `tables` of the paper, by default the one of its name.
+    The function `name` of its module `of` prepares it. It needs some `tables` of the paper, by
+    default the one of its name.
     """
     needs = tuple(f"{paper}_{table}" for table in tables or (name,))
-    return Section(f"{paper}_{name}", title, link, f".sections:{name}", needs=needs)
+    return Section(f"{paper}_{name}", title, link, f".{of}:{name}", needs=needs)
 
 
 def claims_section(paper: str, words: str = "") -> Section:

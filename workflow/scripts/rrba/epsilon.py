@@ -9,6 +9,5 @@ from reproduction.pipeline import job
 with job(snakemake):
     data = {name: read_true_records(file) for name, file in snakemake.input.items()}
     epsilon = epsilon_table(data, **snakemake.params.settings)
-    fig4 = figure_4_table()
     write_table(snakemake.output.epsilon, epsilon.assign(data_source="network"))
-    write_table(snakemake.output.fig4, fig4.assign(data_source="formula"))
+    write_table(snakemake.output.fig4, figure_4_table().assign(data_source="formula"))

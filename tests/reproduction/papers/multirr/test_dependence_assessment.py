@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 from tests.simulations import simulated_whole
 
+import deniable.randomized_response as rr
 from deniable.randomized_response.assessment import PairReports, assessment_protocol
 from deniable.randomized_response.dependence import (
     Clustering,
@@ -22,7 +23,6 @@ from deniable.randomized_response.dependence import (
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
-from reproduction.papers.multirr import dependence_assessment
 from reproduction.papers.multirr.dependence_assessment import (
     DependenceAssessment,
     adjusted_rand,
@@ -215,8 +215,8 @@ def test_masked_pairs_go_through_the_sum_and_true_ones_do_not(
         summed.append(data)
         return counted(data, pair, source)  # type: ignore[arg-type]
 
-    counted = dependence_assessment.bivariate_distribution
-    monkeypatch.setattr(dependence_assessment, "bivariate_distribution", note)
+    counted = rr.bivariate_distribution
+    monkeypatch.setattr(rr, "bivariate_distribution", note)
     secure_assessments(small_data, 1, 30)
     pairs = len(summed) // 2
     true, masked = summed[:pairs], summed[pairs:]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from deniable import privacy
 from deniable.channels import Channel, DenseChannel, ProductChannel
 from deniable.privacy.breaches import Breach, find_breaches
 
@@ -55,13 +56,13 @@ WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
     "(2.6) tight": (pram_results, "covariance_bound", lambda pi, n: np.eye(3)),
     "(2.7)": (pram_results, "two_step", lambda channel, pi: DenseChannel(channel.matrix())),
     "(3.1)": (Channel, "posterior", lambda self, prior: self.matrix()),
-    "(3.3) duality": (pram_results, "find_breaches", _of_smaller_sets),
+    "(3.3) duality": (privacy, "find_breaches", _of_smaller_sets),
     "(3.4)": (Channel, "parity", property(lambda self: 6.0)),
-    "(3.5)": (pram_results, "largest_parity", lambda low, high: 50.0),
-    "(3.5) necessary": (pram_results, "witness", lambda channel, low, high, direction: None),
+    "(3.5)": (privacy, "largest_parity", lambda low, high: 50.0),
+    "(3.5) necessary": (privacy, "witness", lambda channel, low, high, direction: None),
     "(3.7)": (Channel, "posterior", lambda self, prior: self.matrix()),
-    "(3.14) ratio": (pram_results, "permits_breach", lambda *_, **__: True),
-    "(3.14) only if": (pram_results, "breaching_prior", lambda channel, beta, side: None),
+    "(3.14) ratio": (privacy, "permits_breach", lambda *_, **__: True),
+    "(3.14) only if": (privacy, "breaching_prior", lambda channel, beta, side: None),
     "4": (ProductChannel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
 }
 

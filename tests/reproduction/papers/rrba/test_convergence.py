@@ -76,7 +76,7 @@ def test_the_closest_cell_is_found(small_data: Microdata) -> None:
 @pytest.mark.parametrize("block_size", [18, 50, 150])
 def test_precision_is_reached_when_theory_says(study: Convergence, block_size: int) -> None:
     found = means(study, block_size=block_size, p=0.6)
-    truth = study.followed("small", 0.3).proportion
+    truth = closest_cell(study.files["small"], 0.3).proportion
     # The table is soon close to the truth.
     expected = 500 * variance_inflation([truth, 1 - truth], [truth, 1 - truth], 0.6)
     assert expected == pytest.approx(500 / 0.36)

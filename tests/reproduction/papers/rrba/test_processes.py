@@ -10,14 +10,13 @@ import yaml
 from tests.cli.test_rrba import run_three
 from tests.plans.test_collected import NETWORKS, frame_of, schema_of
 
-from deniable import CollectedPlan, Released
+from deniable import CollectedPlan, Released, rrba
 from deniable.datasets.networks import drawn_file, from_resources
 from deniable.plans import write_plan
 from deniable.records import Microdata
 from deniable.rrba import Collection, TableState
 
-from reproduction.papers.rrba import convergence
-from reproduction.papers.rrba.convergence import UPDATES, Convergence
+from reproduction.papers.rrba.convergence import UPDATES, Convergence, closest_cell
 
 CONFIG = Path(__file__).resolve().parents[4] / "config" / "config.yaml"
 CELL: dict[str, Any] = {
@@ -46,7 +45,7 @@ def test_three_processes_reproduce_a_configuration_of_figure_5(
     simulator = Convergence({"survey": data}, blocks, study["reference"])
     runs = [simulator(CELL, np.random.default_rng(seed), RUNS) for seed in range(CHUNKS)]
 
-    followed = simulator.followed(CELL["dataset"], CELL["probability"])
+    followed = closest_cell(data, CELL["probability"])
     pair, drawn = data.project(followed.combination), np.random.default_rng(7)
     rows = drawn.integers(len(pair), size=blocks * size)  # with replacement, as in the study
     clients = Microdata(pair.domain, tuple(pair.column(n)[rows] for n in pair.domain.names))
@@ -68,7 +67,7 @@ def test_three_processes_reproduce_a_configuration_of_figure_5(
         state = state.updated(counts, keep, UPDATES[CELL["update"]])
     last = TableState(*(each[None] for each in (state.table, state.counts, state.exposure)))
     mine = Collection(keep, reports[None], fake[None], last)
-    monkeypatch.setattr(convergence, "collect", lambda *_: mine)
+    monkeypatch.setattr(rrba, "collect", lambda *_: mine)
     (measures,) = simulator(CELL, np.random.default_rng(0), 1)
     assert (np.min(np.concatenate(runs), axis=0) <= measures).all()
     assert (measures <= np.max(np.concatenate(runs), axis=0)).all()

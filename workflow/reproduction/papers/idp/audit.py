@@ -8,32 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.idp import METHODS, Ranking, domain_bounds
-from deniable.idp.audit import (
-    ALL,
-    CLAIM_TOLERANCE,
-    FIXED,
-    RECLUSTERED,
-    RECOMPUTED_SCALE,
-    VARIANTS,
-    AuditedFile,
-    ClusteredFile,
-    MethodAudit,
-    as_table,
-    audit_file,
-    certain_values,
-    certificate,
-)
+from deniable.idp import METHODS, Ranking, audit, domain_bounds
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 
-INDEPENDENTLY = "attributes released independently"
 
-
-def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> AuditedFile:
+def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> audit.AuditedFile:
     """Return the data set `name` with records `data`, and its domains by a `domain_factor`."""
     upper = domain_bounds(data.values, domain_factor)
-    return AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
+    return audit.AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
 
 
 def audit_table(
@@ -53,23 +36,25 @@ def audit_table(
     others with the scale frozen. Certificates are from a number of `releases`, by the root `seed`.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
-    tables = [audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
+    tables = [audit.audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
     note = f"released numbers, {releases} releases, upper 99.9 % of the error"
-    certified = []
+    of_sums, certified = f"{note}; attributes released independently", []
     for method in METHODS:
         for size, epsilon in product((1,) if method == "dp" else k, epsilons):
-            audit = MethodAudit(ClusteredFile(files[0], size), method, epsilon)
+            audited = audit.MethodAudit(audit.ClusteredFile(files[0], size), method, epsilon)
             key = {"audit": "certificate", "data": name, "method": method}
             noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
-            found = certificate(data.values, audit.shipped.mask(noise, releases))
+            found = audit.certificate(data.values, audited.shipped.mask(noise, releases))
             largest, worst = float(found.max()), data.names[int(found.argmax())]
-            bound = partial(audit.row, RECOMPUTED_SCALE, kind="lower bound", clusters=RECLUSTERED)
+            bound = partial(
+                audited.row, audit.RECOMPUTED_SCALE, kind="lower bound", clusters=audit.RECLUSTERED
+            )
             certified += [
                 bound("attribute", largest, attribute=worst, note=note),
                 bound("record", largest, attribute=worst, note=note),
-                bound("record", float(found.sum()), attribute=ALL, note=f"{note}; {INDEPENDENTLY}"),
+                bound("record", float(found.sum()), attribute=audit.ALL, note=of_sums),
             ]
-    return pd.concat([*tables, as_table(certified)], ignore_index=True)
+    return pd.concat([*tables, audit.as_table(certified)], ignore_index=True)
 
 
 def cluster_table(
@@ -89,15 +74,16 @@ def cluster_table(
     """
     rows: list[dict[str, Any]] = []
     files = [file_of(name, data, factor) for factor in domain_factors]
-    every = (ClusteredFile(file, size) for file in files for size in k)
-    for clustered, method in product(every, VARIANTS[1:]):
+    every = (audit.ClusteredFile(file, size) for file in files for size in k)
+    for clustered, method in product(every, audit.VARIANTS[1:]):
         file, losses = clustered.file, clustered.frozen_losses(method)
         attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
         scales = clustered.shipped(method, 1.0).scales
-        both = losses[FIXED], losses[RECLUSTERED]
+        both = losses[audit.FIXED], losses[audit.RECLUSTERED]
         parts = zip(file.names, clustered.moves(method), scales, *both, strict=True)
         for attribute, moves, scale, fixed, anew in parts:
             exact = scale == 0
+            beyond = anew.of_records * attributes > 1 + audit.CLAIM_TOLERANCE
             rows.append(
                 {
                     "dataset": file.dataset,
@@ -110,10 +96,10 @@ def cluster_table(
                     "tightness_fixed_median": np.median(fixed.of_centroids) * attributes,
                     "tightness_anew": anew.of_centroids.max() * attributes,
                     "attribute_times_claimed": anew.of_records.max() * attributes,
-                    "records_beyond": np.mean(anew.of_records * attributes > 1 + CLAIM_TOLERANCE),
+                    "records_beyond": beyond.mean(),
                     "clusters_without_noise": exact.mean(),
                     "values_without_noise": moves.cut.sizes[exact].sum() / moves.cut.values.size,
-                    "values_certain_from_means": certain_values(moves.cut)[0],
+                    "values_certain_from_means": audit.certain_values(moves.cut)[0],
                 }
             )
     return pd.DataFrame(rows)

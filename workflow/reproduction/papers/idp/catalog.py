@@ -2,19 +2,7 @@
 
 from functools import partial
 
-from reproduction.study import (
-    Analysis,
-    AnalysisTable,
-    Columns,
-    Figure,
-    Paper,
-    Section,
-    Study,
-    StudyTable,
-    claims_section,
-    claims_tables,
-    section_of,
-)
+from reproduction import study
 
 HEADING = "Individual differential privacy"
 SOURCE = (
@@ -27,19 +15,19 @@ FIGURES_OF = {"idp_fig3": "census", "idp_fig4": "wine", "idp_fig5": "census", "i
 SSE, FORESTS = ("idp_fig3", "idp_fig4"), ("idp_fig5", "idp_fig6")
 
 
-def _table(name: str, shows: str, keys: tuple[str, ...], value: str) -> StudyTable:
+def _table(name: str, shows: str, keys: tuple[str, ...], value: str) -> study.StudyTable:
     title = f"Figure {name[-1]} of [idp]: {shows}, {DATASETS[FIGURES_OF[name]]}"
     audited = ("true_privacy", "true_privacy_of_domain")
-    return StudyTable(name, title, keys, value=value, audited=audited)
+    return study.StudyTable(name, title, keys, value=value, audited=audited)
 
 
-def _figure(name: str, draw: str, shows: str) -> Figure:
+def _figure(name: str, draw: str, shows: str) -> study.Figure:
     shows = f"Figure {name[-1]}: {shows.format(DATASETS[FIGURES_OF[name]])}"
-    return Figure(name, draw, shows, options={"dataset": FIGURES_OF[name]})
+    return study.Figure(name, draw, shows, options={"dataset": FIGURES_OF[name]})
 
 
 STUDIES = {
-    name: Study(".sse:IdpSse" if name in SSE else ".forests:IdpForests", datasets=(dataset,))
+    name: study.Study(".sse:IdpSse" if name in SSE else ".forests:IdpForests", datasets=(dataset,))
     for name, dataset in FIGURES_OF.items()
 }
 OF_FORESTS = "classifiers trained on masked records"
@@ -48,7 +36,7 @@ TABLES = (
     *(_table(name, OF_FORESTS, (*SSE_KEYS, "class"), "f_measure") for name in FORESTS),
 )
 
-AUDIT = Columns(
+AUDIT = study.Columns(
     (
         *("dataset", "method", "reading", "unit", "k", "epsilon"),
         *("domain_factor", "domain", "clusters", "note"),
@@ -56,17 +44,17 @@ AUDIT = Columns(
     verdict="holds",
     rows_by_chance=("note", "released numbers"),
 )
-CLUSTERS = Columns(("dataset", "attribute", "method", "k", "domain_factor"))
-ATTACKS = Columns(
+CLUSTERS = study.Columns(("dataset", "attribute", "method", "k", "domain_factor"))
+ATTACKS = study.Columns(
     ("dataset", "attack", "neighbour", "method", "reading", "unit", "k", "claimed_epsilon"),
     "accuracy",
     verdict="holds",
     by_chance=("epsilon_at_least",),
 )
-PROTECTION = Columns(
+PROTECTION = study.Columns(
     ("dataset", "measure", "method", "k", "epsilon"), rows_by_chance=("measure", "records linked")
 )
-NOISES = Columns(
+NOISES = study.Columns(
     ("noise", "epsilon", "estimator"),
     "wasserstein",
     by_chance=(
@@ -74,26 +62,28 @@ NOISES = Columns(
         *("coverage_median", "coverage_median_low", "coverage_median_high"),
     ),
 )
-OF_NOISES = AnalysisTable("idp_noises", NOISES)
-EXPECTED_SSE = Columns(
+OF_NOISES = study.AnalysisTable("idp_noises", NOISES)
+EXPECTED_SSE = study.Columns(
     ("dataset", *SSE_KEYS), by_chance=("mean_sse", "ci_low", "ci_high", "standardized")
 )
 ANALYSES = (
-    Analysis(
+    study.Analysis(
         "idp_audit",
         (
-            AnalysisTable("idp_audit", AUDIT, audited=("individual",)),
-            AnalysisTable("idp_audit_clusters", CLUSTERS),
-            AnalysisTable("idp_attacks", ATTACKS),
-            AnalysisTable("idp_protection", PROTECTION),
+            study.AnalysisTable("idp_audit", AUDIT, audited=("individual",)),
+            study.AnalysisTable("idp_audit_clusters", CLUSTERS),
+            study.AnalysisTable("idp_attacks", ATTACKS),
+            study.AnalysisTable("idp_protection", PROTECTION),
         ),
         data=tuple(DATASETS),
         settings=("analyses.idp_audit", "analyses.idp_attacks"),
     ),
-    Analysis("idp_noises", (OF_NOISES,), data=("adult_age",), settings=("analyses.idp_noises",)),
-    Analysis(
+    study.Analysis(
+        "idp_noises", (OF_NOISES,), data=("adult_age",), settings=("analyses.idp_noises",)
+    ),
+    study.Analysis(
         "idp_claims",
-        (*claims_tables("idp"), AnalysisTable("idp_expected_sse", EXPECTED_SSE)),
+        (*study.claims_tables("idp"), study.AnalysisTable("idp_expected_sse", EXPECTED_SSE)),
         data=tuple(DATASETS),
         needs=(*FIGURES_OF, "idp_audit"),
     ),
@@ -109,11 +99,11 @@ OF_CLASSIFIERS = "F-measures of classifiers trained on protected {} records, ove
 FIGURES = (
     *(_figure(name, ".figures:errors", OF_ERRORS) for name in SSE),
     *(_figure(name, ".figures:f_measures", OF_CLASSIFIERS) for name in FORESTS),
-    *(Figure(f"idp_{name}", f".figures:{name}", shows) for name, shows in SHOWS.items()),
+    *(study.Figure(f"idp_{name}", f".figures:{name}", shows) for name, shows in SHOWS.items()),
 )
-_section = partial(section_of, "idp")
+_section = partial(study.section_of, "idp")
 SECTIONS = (
-    claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
+    study.claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
     _section(
         "overview",
         "Individual differential privacy: promised, delivered, protected",
@@ -122,12 +112,12 @@ SECTIONS = (
     ),
     _section("sse", "Figures 3 and 4: the error of masked records", "", "fig3", "fig4"),
     _section("forests", f"Figures 5 and 6: {OF_FORESTS}", "", "fig5", "fig6"),
-    Section(
-        "idp_privacy",
+    _section(
+        "privacy",
         "The audit: from one centroid to the released records",
         "Audit of iDP",
-        ".audit_section:privacy",
-        needs=("idp_audit", "idp_audit_clusters", "idp_attacks", "idp_protection"),
+        *("audit", "audit_clusters", "attacks", "protection"),
+        of="audit_section",
     ),
     _section(
         "noises",
@@ -136,4 +126,4 @@ SECTIONS = (
     ),
 )
 
-PAPER = Paper("idp", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)
+PAPER = study.Paper("idp", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

@@ -21,8 +21,6 @@ from reproduction.study import where
 KEY = {"markersize": 4, "linewidth": 1.8}
 K_TICKS = (3, 5, 10, 25, 50, 100, 200, 400)
 FEW_K_TICKS = (3, 10, 30, 100, 300)
-
-
 # Colours are safe for colour-blind readers.
 _CLUSTERED = {
     "dp_um": look("#e69f00", marker="s"),

@@ -25,21 +25,9 @@ import numpy as np
 import sklearn  # type: ignore[import-untyped]
 from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyped]
 
+from deniable import idp
 from deniable.arrays import Codes, Floats
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.idp import (
-    METHODS,
-    NoisyHistograms,
-    Ranking,
-    bins_of_domain,
-    domain_bounds,
-    f_measures,
-    majority_f_measures,
-    masking,
-    naive_bayes,
-    noisy_histograms,
-    threshold_rule,
-)
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
@@ -72,11 +60,12 @@ class IdpForests:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return F-measures, shape (replicates, outputs). Cells: method, epsilon, k (or 0)."""
         method, (training, test) = cell["method"], self._split
-        refuse_unknown("method", method, (*REFERENCES, *METHODS, *FOREST_COMPETITORS))
+        refuse_unknown("method", method, (*REFERENCES, *idp.METHODS, *FOREST_COMPETITORS))
         runs = []
         for _ in range(replicates):
             if method == "majority":
-                found = majority_f_measures(training.labels, test.labels, len(self.data.classes))
+                labels = training.labels, test.labels
+                found = idp.majority_f_measures(*labels, len(self.data.classes))
             elif method == "original":
                 found = self._forest(training.values, int(generator.integers(2**31)))
             else:
@@ -92,21 +81,21 @@ class IdpForests:
         for factor in self.domain_factors:
             generator = np.random.default_rng(words)
             seed = int(generator.integers(2**31))
-            upper = domain_bounds(self.data.values, factor)
+            upper = idp.domain_bounds(self.data.values, factor)
             if method == "dp_rule":
-                rule = threshold_rule(known.values, known.labels, upper, epsilon, generator)
+                rule = idp.threshold_rule(known.values, known.labels, upper, epsilon, generator)
                 found.append(self._measured(rule.predict(test.values)))
                 continue
             if method == "dp_naive_bayes":
                 column = [self.data.position(self.attribute)]
                 tables = self._histograms(column, upper, epsilon, generator)
-                found.append(self._measured(naive_bayes(tables, test.values[:, column])))
+                found.append(self._measured(idp.naive_bayes(tables, test.values[:, column])))
                 continue
             if method == "dp_synthetic":
                 tables = self._histograms(slice(None), upper, epsilon, generator)
                 training = tables.synthesize(known.labels, generator)
             else:
-                masked = masking(method, self._ranking, k, upper, epsilon)
+                masked = idp.masking(method, self._ranking, k, upper, epsilon)
                 training = masked.mask(SeededNoise(generator))[0][: len(known)]
             same = [measures for records, measures in forests if np.array_equal(records, training)]
             if not same:
@@ -116,12 +105,14 @@ class IdpForests:
 
     def _histograms(
         self, columns: Any, upper: Floats, epsilon: float, generator: np.random.Generator
-    ) -> NoisyHistograms:
+    ) -> idp.NoisyHistograms:
         """Return noisy histograms by class of the training records, for a slice of `columns`."""
-        (training, _), bins = self._split, bins_of_domain(upper, self.data.values)
+        (training, _), bins = self._split, idp.bins_of_domain(upper, self.data.values)
         records = training.values[:, columns], training.labels, len(self.data.classes)
         noise = SeededNoise(generator)
-        return noisy_histograms(*records, upper[columns], bins=bins, epsilon=epsilon, noise=noise)
+        return idp.noisy_histograms(
+            *records, upper[columns], bins=bins, epsilon=epsilon, noise=noise
+        )
 
     def _forest(self, training: Floats, seed: int) -> Floats:
         known, test = self._split
@@ -129,7 +120,7 @@ class IdpForests:
 
     def _measured(self, predicted: Codes) -> Floats:
         _, test = self._split
-        return f_measures(test.labels, predicted, len(self.data.classes))
+        return idp.f_measures(test.labels, predicted, len(self.data.classes))
 
     @cached_property
     def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:
@@ -138,8 +129,8 @@ class IdpForests:
         return self.data.training_split()
 
     @cached_property
-    def _ranking(self) -> Ranking:
-        return Ranking.of(self.data.values)
+    def _ranking(self) -> idp.Ranking:
+        return idp.Ranking.of(self.data.values)
 
 
 def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:

@@ -56,8 +56,6 @@ UNITS = {
     "attribute": "all centroids of an attribute",
     "record": "the released records",
 }
-
-
 ESTIMATORS = {
     "EMS": "smoothed EM",
     "EM, stopped early": "EM, stopped early",

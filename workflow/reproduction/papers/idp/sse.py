@@ -18,23 +18,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from deniable import idp
 from deniable.arrays import Floats
 from deniable.errors import refuse_unknown
 from deniable.estimation import CONFIDENCE
-from deniable.idp import (
-    METHODS,
-    Masking,
-    Ranking,
-    bins_of_domain,
-    class_medians,
-    domain_bounds,
-    expected_sse,
-    masking,
-    masking_sse,
-    mean_sse,
-    noisy_histograms,
-    sample_variances,
-)
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
@@ -61,8 +48,8 @@ class IdpSse:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return mean SSEs, shape (replicates, k). Cells: method, epsilon, domain_factor."""
         method, epsilon = cell["method"], float(cell["epsilon"])
-        refuse_unknown("method", method, (*METHODS, *SSE_COMPETITORS))
-        upper = domain_bounds(self.data.values, float(cell["domain_factor"]))
+        refuse_unknown("method", method, (*idp.METHODS, *SSE_COMPETITORS))
+        upper = idp.domain_bounds(self.data.values, float(cell["domain_factor"]))
         match method:
             case "dp_median":
                 columns = [self._medians(upper, epsilon, generator, replicates)]
@@ -70,34 +57,34 @@ class IdpSse:
                 columns = [self._synthetic(upper, epsilon, generator, replicates)]
             case "no_data":
                 zeros = np.zeros_like(self.data.values)
-                columns = [np.full(replicates, mean_sse(self.data.values, zeros))]
+                columns = [np.full(replicates, idp.mean_sse(self.data.values, zeros))]
             case "least_dp":
                 columns = [np.full(replicates, least_dp_sse(self.data, epsilon))]
             case _:
                 sizes = self.k[:1] if method == "dp" else self.k
-                maskings = (masking(method, self.ranking, k, upper, epsilon) for k in sizes)
+                maskings = (idp.masking(method, self.ranking, k, upper, epsilon) for k in sizes)
                 columns = [self._runs(found, generator, replicates) for found in maskings]
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
 
     @cached_property
-    def ranking(self) -> Ranking:
-        return Ranking.of(self.data.values)
+    def ranking(self) -> idp.Ranking:
+        return idp.Ranking.of(self.data.values)
 
     @cached_property
     def variances(self) -> Floats:
-        return sample_variances(self.data.values)
+        return idp.sample_variances(self.data.values)
 
-    def _runs(self, found: Masking, generator: np.random.Generator, replicates: int) -> Floats:
+    def _runs(self, found: idp.Masking, generator: np.random.Generator, replicates: int) -> Floats:
         noise, at_once = SeededNoise(generator), max(DRAWS_AT_ONCE // found.centres.size, 1)
         parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
         drawn = (found.noisy_centroids(noise, runs) for runs in parts)
-        return np.concatenate([masking_sse(found, each, self.variances) for each in drawn])
+        return np.concatenate([idp.masking_sse(found, each, self.variances) for each in drawn])
 
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
     ) -> Floats:
         data = self.data
-        medians = class_medians(
+        medians = idp.class_medians(
             data.values, data.labels, len(data.classes), upper, epsilon, generator, replicates
         )
         # As for clusters: the squares within a class of value v are scatter + n (mean - v)^2.
@@ -112,12 +99,12 @@ class IdpSse:
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
     ) -> Floats:
         data, noise = self.data, SeededNoise(generator)
-        bins = bins_of_domain(upper, data.values)
+        bins = idp.bins_of_domain(upper, data.values)
         found = np.empty(replicates)
         for run in range(replicates):
             records = data.values, data.labels, len(data.classes), upper
-            tables = noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
-            found[run] = mean_sse(data.values, tables.synthesize(data.labels, generator))
+            tables = idp.noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
+            found[run] = idp.mean_sse(data.values, tables.synthesize(data.labels, generator))
         return found
 
 
@@ -140,7 +127,7 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
     """
     classes = (data.values[data.labels == code] for code in np.unique(data.labels))
     within = sum(len(part) * part.var(axis=0) for part in classes)
-    variances = np.sort(np.asarray(within) / len(data) / sample_variances(data.values))[::-1]
+    variances = np.sort(np.asarray(within) / len(data) / idp.sample_variances(data.values))[::-1]
     # The budget lowers the largest terms to one level and leaves the others.
     logs = np.log(variances)
     levels = (np.cumsum(logs) - 2 * epsilon) / np.arange(1, logs.size + 1)
@@ -159,14 +146,14 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
     Cells are independent. The squares of these sum up to chi-square only with many replicates,
     since errors are skewed: `reproduction.papers.idp.sections.simulation_test` needs no many.
     """
-    own = simulated[simulated["method"].isin(METHODS)].copy()
+    own = simulated[simulated["method"].isin(idp.METHODS)].copy()
     own.insert(0, "dataset", dataset)
     study, names = IdpSse(data, ()), ("method", "epsilon", "domain_factor", "k")
     expected = []
     for method, epsilon, factor, k in zip(*(own[name] for name in names), strict=True):
-        upper = domain_bounds(data.values, factor)
-        found = masking(method, study.ranking, int(k), upper, epsilon)
-        expected.append(expected_sse(found, study.variances))
+        upper = idp.domain_bounds(data.values, factor)
+        found = idp.masking(method, study.ranking, int(k), upper, epsilon)
+        expected.append(idp.expected_sse(found, study.variances))
     own.insert(list(own.columns).index("mean_sse"), "expected_sse", expected)
     own["k"] = own["k"].where(own["method"] != "dp", 0)
     freedom = own["replicates"].to_numpy(dtype=float) - 1

@@ -1,19 +1,9 @@
 """The catalog of [multirr]: studies, tables, analyses, figures and sections."""
 
+from dataclasses import replace
 from functools import partial
 
-from reproduction.study import (
-    Analysis,
-    AnalysisTable,
-    Columns,
-    Figure,
-    Paper,
-    Section,
-    Study,
-    StudyTable,
-    claims_section,
-    claims_tables,
-)
+from reproduction import study
 
 HEADING = "Multi-Dimensional Randomized Response"
 SOURCE = "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response"
@@ -25,7 +15,7 @@ PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
     "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
 }
-of_medians = partial(Study, summary="median")
+of_medians = partial(study.Study, summary="median")
 printed = partial(
     of_medians, published_column="median_relative_error", published_replicates=PRINTED_RUNS
 )
@@ -38,33 +28,35 @@ STUDIES = {
     "multirr_fig3": of_medians(".queries.adjusted:AdjustedQueries"),
     "multirr_pairs": of_medians(".queries.pairs:PairQueries"),
     "multirr_epsilon": of_medians(".queries.adjusted:StatedQueries"),
-    "multirr_assessment": Study(".dependence_assessment:DependenceAssessment"),
+    "multirr_assessment": study.Study(".dependence_assessment:DependenceAssessment"),
     "multirr_sweep": of_medians(".queries.clusters:ThresholdSweep"),
 }
-of_fig2, of_fig3 = (partial(StudyTable, study=f"multirr_fig{number}") for number in (2, 3))
+of_fig2, of_fig3 = (partial(study.StudyTable, study=f"multirr_fig{number}") for number in (2, 3))
 TABLES = (
     *(
-        StudyTable(name, title, CLUSTER_QUERY_KEYS, "multirr_tables", (name,), {"dataset": dataset})
+        study.StudyTable(
+            name, title, CLUSTER_QUERY_KEYS, "multirr_tables", (name,), {"dataset": dataset}
+        )
         for name, (dataset, title) in PRINTED_TABLES.items()
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_sensitivity",
         "Tables 1 and 2 under the other readings and projections",
         CLUSTER_QUERY_KEYS,
         published=("multirr_table1", "multirr_table2"),
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_exploration",
         "Tables 1 and 2 under readings that were tried after the fact",
         (*CLUSTER_QUERY_KEYS, VARIATION),
         published=("multirr_table1", "multirr_table2"),
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_attributes",
         "Queries of two, three and four attributes",
         ("attributes", "dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_fig2",
         "Figure 2: what estimation gains over the raw randomized data",
         ("estimator", "sigma", "measure"),
@@ -83,7 +75,7 @@ TABLES = (
         where={"measure": tuple(f"{error}_ratio" for error in ERRORS)},
         value="ratio",
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_fig3",
         "Figure 3: relative error of the four methods",
         ("mechanism", "t_v", "t_d", "p", "sigma", "method"),
@@ -108,22 +100,22 @@ TABLES = (
         ("projection", "mechanism", "t_v", "t_d", "p", "method", "measure"),
         where={"measure": ("sweeps", "gap", "left_out")},
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_pairs",
         "Joint distributions of pairs from RR-Independent data",
         ("matrix", "p", "estimator", "sigma", "measure"),
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_epsilon",
         "The methods at stated exact epsilons of a record",
         ("attributes", "epsilon", "projection", "sigma", "method", "t_v", "t_d"),
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_assessment",
         "Dependences assessed without a trusted party",
         ("method", "matrix", "p", "measure", "t_v", "t_d"),
     ),
-    StudyTable(
+    study.StudyTable(
         "multirr_sweep",
         "A sweep of RR-Clusters over p, both thresholds and the number of records",
         ("records", "matrix", "mechanism", "projection", "p", "t_v", "t_d"),
@@ -138,18 +130,18 @@ FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
 TREND_KEYS = ("dataset", "mechanism", "p", "t_v")
 EXPOSED = ("share_of_samples", "share_of_parties_exposed")
-AUDIT = Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds")
-WAIVER = Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",))
+AUDIT = study.Columns(("mechanism", "matrix", "p", "t_v", "unit", "of"), verdict="holds")
+WAIVER = study.Columns(("matrix", "p", "releases", "parties"), by_chance=("trust",))
 
 
-def _table(name: str, keys: tuple[str, ...], *by_chance: str) -> AnalysisTable:
-    return AnalysisTable(f"multirr_{name}", Columns(keys, by_chance=by_chance))
+def _table(name: str, keys: tuple[str, ...], *by_chance: str) -> study.AnalysisTable:
+    return study.AnalysisTable(f"multirr_{name}", study.Columns(keys, by_chance=by_chance))
 
 
-of_adult = partial(Analysis, data=("adult",))
+of_adult = partial(study.Analysis, data=("adult",))
 with_thresholds = partial(of_adult, settings=("studies.multirr_tables",))
 ANALYSES = (
-    Analysis(
+    study.Analysis(
         "multirr_agreement",
         (
             _table("agreement", READING, *AGREEMENT, *FIT),
@@ -165,7 +157,7 @@ ANALYSES = (
             _table("dependences", ("attribute_1", "attribute_2", "measure")),
         ),
     ),
-    Analysis(
+    study.Analysis(
         "multirr_threshold_trend",
         (_table("threshold_trend", TREND_KEYS, *FIT, "p_value_without_worst"),),
         needs=(*PRINTED_TABLES, "multirr_clusters"),
@@ -180,7 +172,7 @@ ANALYSES = (
             _table("order", ("measure", "reading", "p")),
         ),
     ),
-    Analysis("multirr_example1", (_table("example1", ("sweep", "adjusted"), "note"),)),
+    study.Analysis("multirr_example1", (_table("example1", ("sweep", "adjusted"), "note"),)),
     of_adult(
         "multirr_secure_sum",
         (
@@ -194,15 +186,15 @@ ANALYSES = (
     with_thresholds(
         "multirr_risk",
         (
-            AnalysisTable("multirr_audit", AUDIT, ("multirr",)),
+            study.AnalysisTable("multirr_audit", AUDIT, ("multirr",)),
             _table("risk", ("matrix", "p", "mechanism", "t_v", "assessment")),
-            AnalysisTable("multirr_waiver", WAIVER, ("waiver",)),
+            study.AnalysisTable("multirr_waiver", WAIVER, ("waiver",)),
         ),
         needs=("multirr_dependences",),
     ),
-    Analysis(
+    study.Analysis(
         "multirr_claims",
-        claims_tables("multirr", "mechanism", "projection"),
+        study.claims_tables("multirr", "mechanism", "projection"),
         needs=(
             *("multirr_gain_ratios", "multirr_methods", *PRINTED_NUMBERS),
             *("multirr_attributes", "multirr_clusters"),
@@ -211,10 +203,10 @@ ANALYSES = (
 )
 
 
-def _figure(name: str, shows: str, *tables: str, draw: str = "", **options: str) -> Figure:
+def _figure(name: str, shows: str, *tables: str, draw: str = "", **options: str) -> study.Figure:
     """Return a figure of `tables`, plotted by `draw` with `options`; both default to its `name`."""
     needs = tuple(f"multirr_{table}" for table in tables)
-    return Figure(f"multirr_{name}", f".figures:{draw or name}", shows, needs, options)
+    return study.Figure(f"multirr_{name}", f".figures:{draw or name}", shows, needs, options)
 
 
 FIGURES = (
@@ -248,23 +240,21 @@ FIGURES = (
 )
 
 
-def _section(name: str, title: str, link: str, *tables: str, of: str = "sections") -> Section:
-    """Return a section that is left out without its `tables`, by default the one of its name.
-
-    The function `name` of the module `of` prepares it.
-    """
-    needs = tuple(f"multirr_{table}" for table in tables or (name,))
-    return Section(name, title, link, f".{of}:{name}", needs=needs)
+def _section(name: str, title: str, link: str, *tables: str, of: str = "sections") -> study.Section:
+    """Return a section as `section_of` does, with an anchor without the name of the paper."""
+    return replace(study.section_of("multirr", name, title, link, *tables, of=of), id=name)
 
 
 SECTIONS = (
-    claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
-    Section("multirr_fig1", "Figure 1: the price of many categories", template="multirr/figure_1"),
-    Section("multirr_fig2", "Figure 2: what estimation gains", prepare=".sections:figure_2"),
-    Section("multirr_fig3", "Figure 3: the four methods", prepare=".sections:figure_3"),
+    study.claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
+    study.Section(
+        "multirr_fig1", "Figure 1: the price of many categories", template="multirr/figure_1"
+    ),
+    study.Section("multirr_fig2", "Figure 2: what estimation gains", prepare=".sections:figure_2"),
+    study.Section("multirr_fig3", "Figure 3: the four methods", prepare=".sections:figure_3"),
     _section("attributes", "Queries of more than two attributes", "More attributes"),
     *(
-        Section(name, title, prepare=".verdicts:printed_table", options={"name": name})
+        study.Section(name, title, prepare=".verdicts:printed_table", options={"name": name})
         for name, (_, title) in PRINTED_TABLES.items()
     ),
     _section("readings", "Other readings and projections", "Readings", "agreement", of="verdicts"),
@@ -287,4 +277,4 @@ SECTIONS = (
     _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 
-PAPER = Paper("multirr", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)
+PAPER = study.Paper("multirr", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

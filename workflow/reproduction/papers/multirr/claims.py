@@ -1,7 +1,7 @@
 """The claims of [multirr] in words, compared with the tables of a run or decided exactly.
 
-Only interpretations with the matrix as printed count. `resources/claims/multirr.csv` has the
-claims. The functions below decide those that are more than a comparison of cells.
+Only interpretations with the matrix as printed count. The functions below decide the claims that
+are more than a comparison of cells.
 """
 
 import math
@@ -18,27 +18,8 @@ from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.design import Requirements, design
 from deniable.estimation import jensen_shannon_distances, l2_distances
 
+from reproduction import study
 from reproduction.papers.multirr.example_1 import PRINTED_INDEPENDENT, PRINTED_LIMIT, SIZES
-from reproduction.study import (
-    UNKNOWN,
-    Cells,
-    Comparison,
-    Evidence,
-    Outcome,
-    Row,
-    Test,
-    below,
-    below_one,
-    counted,
-    exact_row,
-    listed,
-    on_average,
-    pooled,
-    range_of,
-    ratio,
-    require_any,
-    source_of,
-)
 
 SMALLER, LARGEST = (50, 100), 300  # T_v of the text. A claim that names them is not about others.
 P = (0.1, 0.3, 0.5)  # the p of the text at which six times the records bring more to small clusters
@@ -48,35 +29,37 @@ EPSILONS = (0.5, 1.0, 2.0)
 ROUNDING = 1e-9
 
 
-def _negative_estimates(_: None) -> Outcome:
+def _negative_estimates(_: None) -> study.Outcome:
     generator, lowest = np.random.default_rng(1), []
     for size in CATEGORIES * 25:
         rows = (generator.dirichlet(np.ones(size), size) + np.eye(size)[0]) / 2
         first = generator.uniform(0, HALF)
         reported = [first, *generator.dirichlet(np.ones(size - 1)) * (1 - first)]
         lowest.append(float(DenseChannel(rows).estimate(reported).min()))
-    return counted((each < 0 for each in lowest), f"smallest estimates {range_of(lowest)}")
+    figure = f"smallest estimates {study.range_of(lowest)}"
+    return study.counted((each < 0 for each in lowest), figure)
 
 
-def _more_similar(_: None) -> Outcome:
+def _more_similar(_: None) -> study.Outcome:
     joints = np.array([PRINTED_LIMIT["joint"], PRINTED_INDEPENDENT["joint"]], dtype=float)
     reports = SIZES.astype(float).ravel() / SIZES.sum()
     found = [abs(joints - reports).sum(axis=1) / 2]  # total variation
     found += [of(joints, reports) for of in (l2_distances, jensen_shannon_distances)]
     said = "; ".join(f"{near:.3g} against {far:.3g}" for near, far in found)
-    return counted((near < far for near, far in found), said)
+    return study.counted((near < far for near, far in found), said)
 
 
-def _least_changed() -> Outcome:
+def _least_changed() -> study.Outcome:
     gaps = []
     for size, epsilon in product(CATEGORIES, EPSILONS):
         least = design(np.full(size, 1 / size), Requirements(epsilon=epsilon), "changed").loss
         changed = 1 - float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
         gaps.append(abs(changed / least - 1))
-    return counted((gap <= ROUNDING for gap in gaps), f"least possible to {max(gaps):.1g} of it")
+    figure = f"least possible to {max(gaps):.1g} of it"
+    return study.counted((gap <= ROUNDING for gap in gaps), figure)
 
 
-def _least_variance() -> Outcome:
+def _least_variance() -> study.Outcome:
     """Compare with a block design, by [subset_selection] the better kind for a small epsilon."""
     row, column = np.divmod(np.arange(16), 4)
     blocks = np.equal.outer(row, row) ^ np.equal.outer(column, column)  # a biplane of 16 points
@@ -87,25 +70,25 @@ def _least_variance() -> Outcome:
         covariances = (each.covariance(np.full(16, 1 / 16), 1) for each in channels)
         traces[epsilon] = [float(np.trace(each)) - 15 / 16 for each in covariances]  # not sampling
     said = (f"{own:.3g} against {other:.3g} (epsilon {e:g})" for e, (own, other) in traces.items())
-    return counted((own <= other for own, other in traces.values()), ", ".join(said))
+    return study.counted((own <= other for own, other in traces.values()), ", ".join(said))
 
 
-def _peak_at_half(cells: Cells) -> Outcome:
+def _peak_at_half(cells: study.Cells) -> study.Outcome:
     others = [sigma for sigma in cells.values_of("sigma") if sigma != HALF]
     ratios = {sigma: _over(cells, "absolute_error", sigma, HALF) for sigma in others}
-    top = max(require_any(others), key=lambda sigma: ratios[sigma]["median"])
+    top = max(study.require_any(others), key=lambda sigma: ratios[sigma]["median"])
     figure = f"next highest at sigma = {top:g}: {ratios[top]['median']:.3g} of it"
-    return below_one(ratios.values(), figure)
+    return study.below_one(ratios.values(), figure)
 
 
-def _falls_with_coverage(cells: Cells) -> Outcome:
+def _falls_with_coverage(cells: study.Cells) -> study.Outcome:
     steps = pairwise(cells.values_of("sigma"))
     found = [_over(cells, "relative_error", later, earlier) for earlier, later in steps]
-    shown = range_of((row["median"] for row in found), ".2f")
-    return below_one(found, f"over that at the coverage before: {shown}")
+    shown = study.range_of((row["median"] for row in found), ".2f")
+    return study.below_one(found, f"over that at the coverage before: {shown}")
 
 
-def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
+def _over(cells: study.Cells, measure: str, first: float, second: float) -> study.Row:
     """Return the ratio of the medians at two coverages, compared run by run."""
     of = ("rr_independent", f"{measure}_ratio")
     if (*of, first, f"sigma = {second:g}") in cells:
@@ -113,19 +96,19 @@ def _over(cells: Cells, measure: str, first: float, second: float) -> Row:
     row = cells[*of, second, f"sigma = {first:g}"]
     if row["ci_low"] <= 0:  # nothing is known of the inverse
         return {"median": math.nan, "ci_low": 0.0, "ci_high": math.inf}
-    return ratio(exact_row(1.0), row)
+    return study.ratio(study.exact_row(1.0), row)
 
 
-def _grows_with_t_v(cells: Cells) -> Outcome:
+def _grows_with_t_v(cells: study.Cells) -> study.Outcome:
     pairs = {
         p: (cells["adult", p, SMALLER[0]], cells["adult", p, LARGEST]) for p in cells.values_of("p")
     }
-    shown = {f"p = {p:g}": ratio(high, low)["median"] for p, (low, high) in pairs.items()}
-    figure = f"T_v = {LARGEST} / {SMALLER[0]}: {listed(shown)}"
-    return on_average(require_any([*pairs.values()]), figure)
+    shown = {f"p = {p:g}": study.ratio(high, low)["median"] for p, (low, high) in pairs.items()}
+    figure = f"T_v = {LARGEST} / {SMALLER[0]}: {study.listed(shown)}"
+    return study.on_average(study.require_any([*pairs.values()]), figure)
 
 
-def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
+def _least_dependence_matters(clusters: pd.DataFrame) -> study.Outcome:
     """Count the clusterings over all T_d at each T_v. Which are better is unknown here."""
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     different = {
@@ -133,30 +116,31 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> Outcome:
     }
     if not different:
         raise LookupError("two T_d at one T_v")
-    found = tuple(Comparison(-1.0) if number == 1 else UNKNOWN for number in different.values())
-    return Outcome(found, f"clusterings over all T_d: {listed(different)}")
+    equal = study.Comparison(-1.0)
+    found = tuple(equal if number == 1 else study.UNKNOWN for number in different.values())
+    return study.Outcome(found, f"clusterings over all T_d: {study.listed(different)}")
 
 
-def _alike_with_records(clusters: pd.DataFrame) -> Outcome:
+def _alike_with_records(clusters: pd.DataFrame) -> study.Outcome:
     """Test that T_d makes no difference: six copies of the records have the same dependences."""
     found = _least_dependence_matters(clusters)
     same = (replace(each, difference=-each.difference) for each in found.comparisons)
     return replace(found, comparisons=tuple(same))
 
 
-def _largest_clusters_not_best(cells: Cells) -> Outcome:
+def _largest_clusters_not_best(cells: study.Cells) -> study.Outcome:
     pairs = {}
     for p in P:
         smaller = (cells["adult6", p, t_v] for t_v in SMALLER)
         best = min(smaller, key=lambda row: float(row["median"]))
         pairs[f"p = {p:g}"] = (best, cells["adult6", p, LARGEST])
-    shown = listed({name: ratio(*pair)["median"] for name, pair in pairs.items()})
-    found = below([*pairs.values()], f"{shown} (better of 50 and 100 / 300)")
+    shown = study.listed({name: study.ratio(*pair)["median"] for name, pair in pairs.items()})
+    found = study.below([*pairs.values()], f"{shown} (better of 50 and 100 / 300)")
     picked = (replace(each, picked_from=len(SMALLER)) for each in found.comparisons)
     return replace(found, comparisons=tuple(picked))
 
 
-TESTS: Mapping[str, Test] = {
+TESTS: Mapping[str, study.Test] = {
     "negative_estimates": _negative_estimates,
     "more_similar_to_reports": _more_similar,
     "minimum_randomization": lambda _: [
@@ -172,7 +156,7 @@ TESTS: Mapping[str, Test] = {
 }
 
 
-def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]:
+def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[study.Evidence]]:
     """Return the evidence from `tables` of a run; claims about "exact" need none.
 
     They are ``gains``, the ratios of Figure 2; ``methods`` of Figure 3; ``thresholds``, Tables 1
@@ -199,8 +183,8 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[Evidence]]
     evidence["gains of records"] = [
         replace(each, given=each.given.ratios("adult6", "adult")) for each in evidence["thresholds"]
     ]
-    evidence["clusters"] = [Evidence(("any", "any"), source_of(clusters), clusters)]
-    evidence["exact"] = [Evidence(("any",), "exact", None)]
+    evidence["clusters"] = [study.Evidence(("any", "any"), study.source_of(clusters), clusters)]
+    evidence["exact"] = [study.Evidence(("any",), "exact", None)]
     return evidence
 
 
@@ -213,16 +197,16 @@ def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFr
     return table[kept]
 
 
-def _evidence(table: pd.DataFrame, *columns: str) -> list[Evidence]:
+def _evidence(table: pd.DataFrame, *columns: str) -> list[study.Evidence]:
     """Return cells by mechanism and projection; several T_d with equal clusters are pooled."""
     printed = table[table["matrix"] == "printed"]
     if "mechanism" not in printed:
         printed = printed.assign(mechanism="any")
     key, found = itemgetter(*columns), []
     for settings, part in printed.groupby(["mechanism", "projection"], sort=False):
-        rows: dict[tuple[Any, ...], list[Row]] = {}
+        rows: dict[tuple[Any, ...], list[study.Row]] = {}
         for row in part.to_dict("records"):
             rows.setdefault(key(row), []).append(row)
-        cells = Cells(columns, {name: pooled(each) for name, each in rows.items()})
-        found.append(Evidence(tuple(map(str, settings)), source_of(table), cells))
+        cells = study.Cells(columns, {name: study.pooled(each) for name, each in rows.items()})
+        found.append(study.Evidence(tuple(map(str, settings)), study.source_of(table), cells))
     return found

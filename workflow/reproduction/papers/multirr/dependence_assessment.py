@@ -18,23 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
+import deniable.randomized_response as rr
 from deniable.arrays import Floats, at_least
 from deniable.errors import from_extras
-from deniable.randomized_response import (
-    AssessmentProtocol,
-    Clustering,
-    Measure,
-    Pair,
-    PairReports,
-    SecureSum,
-    assessment_protocol,
-    bivariate_distribution,
-    cluster_attributes,
-    dependence_of_tables,
-    dependences_from_tables,
-    epsilons,
-    pair_measures,
-)
 from deniable.records import Microdata
 from deniable.sampling import RandomSource, generator_for
 
@@ -55,11 +41,13 @@ class DependenceAssessment:
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
-    _formed: dict[tuple[int, tuple[int, ...]], Clustering] = field(default_factory=dict, init=False)
+    _formed: dict[tuple[int, tuple[int, ...]], rr.Clustering] = field(
+        default_factory=dict, init=False
+    )
 
     @cached_property
-    def measures(self) -> dict[Pair, Measure]:
-        return pair_measures(self.data.domain, self.ordinal)
+    def measures(self) -> dict[rr.Pair, rr.Measure]:
+        return rr.pair_measures(self.data.domain, self.ordinal)
 
     @cached_property
     def true_dependences(self) -> Floats:
@@ -68,19 +56,21 @@ class DependenceAssessment:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`, with a record's epsilon as claimed."""
         protocol = self._protocol(cell)
-        claimed = protocol.waived_epsilon if isinstance(protocol, PairReports) else protocol.epsilon
+        claimed = (
+            protocol.waived_epsilon if isinstance(protocol, rr.PairReports) else protocol.epsilon
+        )
         risk = {"epsilon_claimed": claimed}
         return [{"measure": "spearman", "t_v": None, "t_d": None} | risk] + [
             {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | risk
             for t_v, t_d in product(self.t_v, self.t_d)
         ]
 
-    def _protocol(self, cell: Cell) -> AssessmentProtocol:
-        return assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
+    def _protocol(self, cell: Cell) -> rr.AssessmentProtocol:
+        return rr.assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         """Return the epsilons of the assessment in a `cell`, the same for each `output`."""
-        return epsilons(self._protocol(cell))
+        return rr.epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs, shape (replicates, outputs). A cell has method, matrix, p."""
@@ -98,11 +88,11 @@ class DependenceAssessment:
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
 
-    def _measured(self, tables: Mapping[Pair, npt.ArrayLike]) -> Floats:
-        found = [dependence_of_tables(tables[pair], how) for pair, how in self.measures.items()]
+    def _measured(self, tables: Mapping[rr.Pair, npt.ArrayLike]) -> Floats:
+        found = [rr.dependence_of_tables(tables[pair], how) for pair, how in self.measures.items()]
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
-    def clusters(self, dependences: Floats, t_v: int, t_d: float) -> Clustering:
+    def clusters(self, dependences: Floats, t_v: int, t_d: float) -> rr.Clustering:
         """Return clusters of `t_v` cells by the order of those `dependences` of at least `t_d`."""
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
@@ -110,7 +100,7 @@ class DependenceAssessment:
         if key not in self._formed:
             frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
             frame["dependence"] = dependences
-            self._formed[key] = cluster_attributes(self.data.domain, frame, t_v, t_d)
+            self._formed[key] = rr.cluster_attributes(self.data.domain, frame, t_v, t_d)
         return self._formed[key]
 
 
@@ -126,7 +116,7 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
 
 @cache
-def adjusted_rand(names: tuple[str, ...], first: Clustering, second: Clustering) -> float:
+def adjusted_rand(names: tuple[str, ...], first: rr.Clustering, second: rr.Clustering) -> float:
     """Return the adjusted Rand index (Hubert and Arabie, 1985) of clusterings; 1 for equal ones."""
     with from_extras():
         from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
@@ -141,8 +131,8 @@ def adjusted_rand(names: tuple[str, ...], first: Clustering, second: Clustering)
 
 
 def masked_pairs(
-    protocol: PairReports, data: Microdata, source: RandomSource
-) -> dict[Pair, Microdata]:
+    protocol: rr.PairReports, data: Microdata, source: RandomSource
+) -> dict[rr.Pair, Microdata]:
     """Randomize each pair of parties' records in `data` by `protocol`, `source` (4.3, step 3a)."""
     masked = {}
     for pair, channel in protocol.channels.items():
@@ -162,9 +152,9 @@ def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.Data
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)
     few = Microdata(data.domain, tuple(column[chosen] for column in data.columns))
-    masking = PairReports(data.domain, 0.7, "keep")
+    masking = rr.PairReports(data.domain, 0.7, "keep")
     true = {pair: few.project(pair) for pair in masking.channels}
-    exact = _assessed(SecureSum(data.domain), true, generator)
+    exact = _assessed(rr.SecureSum(data.domain), true, generator)
     masked = _assessed(masking, masked_pairs(masking, few, generator), generator)
     rows = [
         {"method": "secure_sum", "matrix": None, "p": None} | exact,
@@ -174,20 +164,22 @@ def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.Data
 
 
 def _assessed(
-    protocol: SecureSum | PairReports, pairs: Mapping[Pair, Microdata], source: RandomSource
+    protocol: rr.SecureSum | rr.PairReports,
+    pairs: Mapping[rr.Pair, Microdata],
+    source: RandomSource,
 ) -> dict[str, Any]:
-    measures = pair_measures(protocol.domain)
-    counted = {pair: bivariate_distribution(part, pair, source) for pair, part in pairs.items()}
+    measures = rr.pair_measures(protocol.domain)
+    counted = {pair: rr.bivariate_distribution(part, pair, source) for pair, part in pairs.items()}
     sums = {pair: each.table for pair, each in counted.items()}
     direct = {pair: part.counts(pair) for pair, part in pairs.items()}
     found, words = [], []
     for counts in (sums, direct):
-        found.append(dependences_from_tables(protocol.tables(counts), measures))
-        formed = cluster_attributes(protocol.domain, found[-1], MAX_CELLS, LEAST_DEPENDENCE)
+        found.append(rr.dependences_from_tables(protocol.tables(counts), measures))
+        formed = rr.cluster_attributes(protocol.domain, found[-1], MAX_CELLS, LEAST_DEPENDENCE)
         words.append("; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1))
     differences = found[0]["dependence"] - found[1]["dependence"]
     sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
-    return epsilons(protocol) | {
+    return rr.epsilons(protocol) | {
         "parties": len(next(iter(pairs.values()))),
         "pairs": len(pairs),
         "messages": sum(sent),

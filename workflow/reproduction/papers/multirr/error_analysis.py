@@ -9,28 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+import deniable.randomized_response as rr
+from deniable import estimation
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
-from deniable.estimation import (
-    best_case_relative_error,
-    bonferroni_critical_value,
-    propagation_factor,
-    records_needed,
-    smallest_propagation,
-)
-from deniable.randomized_response import (
-    Reading,
-    absolute_correlation,
-    claimed_epsilon,
-    cramers_v,
-    epsilons,
-    rr_channel,
-    rr_independent,
-)
 from deniable.records import Domain, Microdata
 
 Measure = Callable[[npt.ArrayLike], float]
-READINGS: tuple[Reading, ...] = ("keep", "printed")  # of the order of dependences
+READINGS: tuple[rr.Reading, ...] = ("keep", "printed")  # of the order of dependences
 COPIES = (1, 6)  # Adult and Adult6
 
 
@@ -41,7 +27,7 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
     """
     grid = np.logspace(0, 7, 71).round().astype(int).tolist()
     numbers = sorted({*grid, *sizes, math.prod(sizes)})
-    roots = [bonferroni_critical_value(number) for number in numbers]
+    roots = [estimation.bonferroni_critical_value(number) for number in numbers]
     return pd.DataFrame({"categories": numbers, "root_b": roots})
 
 
@@ -58,8 +44,8 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
     for records, number in product(records_list, range(1, len(domain) + 1)):
         sizes = domain.shape[:number]
         cells = math.prod(sizes)
-        errors = [best_case_relative_error(size, records) for size in sizes]
-        error, joint = max(errors), best_case_relative_error(cells, records)
+        errors = [estimation.best_case_relative_error(size, records) for size in sizes]
+        error, joint = max(errors), estimation.best_case_relative_error(cells, records)
         rows.append(
             {
                 "records": records,
@@ -72,7 +58,7 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
                 "widest": domain.names[errors.index(error)],
                 "relative_error_joint": joint,
                 "ratio": joint / error if error else 1.0,  # of one category: both are exact
-                "records_needed_joint": records_needed(cells, error) if error else 1,
+                "records_needed_joint": estimation.records_needed(cells, error) if error else 1,
             }
         )
     return pd.DataFrame(rows)
@@ -87,24 +73,24 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
     b', and the epsilons are exact.
     """
     rows: list[dict[str, Any]] = []
-    for reading, p in product(get_args(Reading), probabilities):
-        channels = [rr_channel(size, p, reading) for size in domain.shape]
-        spent = epsilons(rr_independent(domain, p, reading))
+    for reading, p in product(get_args(rr.Reading), probabilities):
+        channels = [rr.rr_channel(size, p, reading) for size in domain.shape]
+        spent = rr.epsilons(rr.rr_independent(domain, p, reading))
         which = {"reading": reading, "p": p} | spent
         for attribute, channel in zip(domain, channels, strict=True):
-            factor = propagation_factor(channel)
+            factor = estimation.propagation_factor(channel)
             rows.append(
                 {"attribute": attribute.name, "cells": attribute.size}
                 | (which | {"attribute_epsilon": channel.epsilon})
                 | {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
                 | {"propagation_factor_joint": factor}
             )
-        epsilon = sum(claimed_epsilon(size, p, reading) for size in domain.shape)
+        epsilon = sum(rr.claimed_epsilon(size, p, reading) for size in domain.shape)
         rows.append(
             {"attribute": "all", "cells": domain.size}
             | which
-            | {"propagation_factor": propagation_factor(ProductChannel(tuple(channels)))}
-            | {"propagation_factor_joint": smallest_propagation(domain.size, epsilon)}
+            | {"propagation_factor": estimation.propagation_factor(ProductChannel(tuple(channels)))}
+            | {"propagation_factor_joint": estimation.smallest_propagation(domain.size, epsilon)}
         )
     return pd.DataFrame(rows)
 
@@ -126,7 +112,7 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     for (name, measure), reading, p in product(MEASURES.items(), READINGS, probabilities):
         reported = []
         for table in tables:
-            channel = ProductChannel(tuple(rr_channel(size, p, reading) for size in table.shape))
+            channel = ProductChannel(tuple(rr.rr_channel(size, p, reading) for size in table.shape))
             expected = channel.reported(table.ravel()).reshape(table.shape)
             # Exactly 0 for a singular channel: rounding errors must not make an order.
             reported.append(0.0 if channel.singular else measure(expected))
@@ -134,7 +120,7 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
         kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
         rows.append(
             {"measure": name, "reading": reading, "p": p}
-            | epsilons(rr_independent(data.domain, p, reading))
+            | rr.epsilons(rr.rr_independent(data.domain, p, reading))
             | {"pairs": len(pairs)}
             | {"rank_correlation": pd.Series(t).rank().corr(pd.Series(r).rank())}
             | {"order_kept": kept.mean(), "strongest_kept": t.argmax() == r.argmax()}
@@ -151,7 +137,7 @@ def _absolute_covariance(table: npt.ArrayLike) -> float:
 
 
 MEASURES: dict[str, Measure] = {
-    "cramers_v": cramers_v,
-    "absolute_correlation": absolute_correlation,
+    "cramers_v": rr.cramers_v,
+    "absolute_correlation": rr.absolute_correlation,
     "absolute_covariance": _absolute_covariance,
 }

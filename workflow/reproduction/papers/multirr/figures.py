@@ -1,7 +1,4 @@
-"""Plot Figures 1 to 3 of [multirr], its tables, and analyses beyond them.
-
-The catalog names the tables of each figure.
-"""
+"""Plot Figures 1 to 3 of [multirr], its tables, and analyses beyond them."""
 
 from typing import Any
 
@@ -178,11 +175,8 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         _percent_scale(axis)
         axis.margins(x=0.08)
 
-    size, around, rows = (
-        (0, style.COLUMN, 0, 4.7),
-        (0.75, 0.1, 1.3, 1.25),
-        {"": "median relative error"},
-    )
+    size, around = (0, style.COLUMN, 0, 4.7), (0.75, 0.1, 1.3, 1.25)
+    rows = {"": "median relative error"}
     columns = {sigma: rf"coverage $\sigma$ = {sigma:g}" for sigma in sigmas}
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.06, 0), "p")
     last = where(relative, sigma=sigmas[0], p=relative["p"].max())

@@ -7,18 +7,8 @@ import pandas as pd
 from deniable.display import Tables, at_most, joined
 from deniable.randomized_response import ATTRIBUTE_IN_CLUSTER, WAIVED
 
+from reproduction import study
 from reproduction.papers.multirr.catalog import PRINTED_TABLES
-from reproduction.study import (
-    AgreementCount,
-    PrivacyVerdict,
-    Verdicts,
-    agreement_of,
-    extremes,
-    groups_of,
-    where,
-    worst_first,
-    worst_of,
-)
 
 MECHANISMS = {
     "rr_independent": "RR-Independent",
@@ -30,26 +20,26 @@ EPSILONS = ("claimed_epsilon", "exact_epsilon")
 AT = {"p": "p = {:g}", "t_v": "T_v = {:.0f}"}
 
 
-def in_short(tables: Tables) -> Verdicts:
+def in_short(tables: Tables) -> study.Verdicts:
     """Return verdicts on equal risk, the waiver and stated ε in `tables`, and counts of numbers."""
     verdicts = (_equal_risk, _waiver, _stated) if {*AUDITED} <= {*tables} else ()
-    return Verdicts([verdict(tables) for verdict in verdicts], [*_numbers(tables)])
+    return study.Verdicts([verdict(tables) for verdict in verdicts], [*_numbers(tables)])
 
 
-def _equal_risk(tables: Tables) -> PrivacyVerdict:
+def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
     """Compare the ε of one attribute in its cluster with the one that it has by itself."""
     audited = tables["multirr_audit"]
-    cases = where(audited, unit=ATTRIBUTE_IN_CLUSTER)
+    cases = study.where(audited, unit=ATTRIBUTE_IN_CLUSTER)
     cases = cases.assign(attribute=cases["of"].str.partition(" in ")[0])
-    records = where(audited, unit="record", mechanism=tuple(MECHANISMS)[1:])
+    records = study.where(audited, unit="record", mechanism=tuple(MECHANISMS)[1:])
     counts, worst, equal = [], [], []
-    for of, part in groups_of(cases, "mechanism"):
+    for of, part in study.groups_of(cases, "mechanism"):
         name, more = MECHANISMS[of["mechanism"]], len(part) - int(part["holds"].sum())
         counts.append(f"{more} of {len(part)} cases under {name}")
         equal += [] if more else [name]
         worst += [f" Under {name}, {_by_matrix(part, AT)}."] if more else []
     at = {"matrix": "matrix {}"} | AT
-    return PrivacyVerdict(
+    return study.PrivacyVerdict(
         "fails" if worst else "holds",
         f"“Equal risk” is {'false' if worst else 'true'} of an attribute",
         f"{'True' if records['holds'].all() else 'Not always true'} of whole records. If an "
@@ -58,7 +48,7 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
         f"{_values('p', cases['p'])}, {_values('T_v', cases['t_v'])}, matrix "
         f"{joined(cases['matrix'].unique())}).{''.join(worst)}",
         "risk",
-        worst_of(cases, *EPSILONS, "attribute", at),
+        study.worst_of(cases, *EPSILONS, "attribute", at),
         f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
         "the ε of a cluster for each attribute in it."
         if worst and equal
@@ -66,10 +56,10 @@ def _equal_risk(tables: Tables) -> PrivacyVerdict:
     )
 
 
-def _by_matrix(cases: pd.DataFrame, settings: dict[str, str]) -> str:
+def _by_matrix(cases: pd.DataFrame, at: dict[str, str]) -> str:
     """Return the extremes of `cases` for each matrix."""
-    by = {of["matrix"]: part for of, part in groups_of(cases, "matrix")}
-    found = {name: extremes(part, *EPSILONS, "attribute", settings) for name, part in by.items()}
+    by = {of["matrix"]: part for of, part in study.groups_of(cases, "matrix")}
+    found = {name: study.extremes(part, *EPSILONS, "attribute", at) for name, part in by.items()}
     return "; ".join(f"matrix {name}: {said}" for name, said in found.items() if said)
 
 
@@ -77,10 +67,10 @@ def _values(name: str, column: pd.Series) -> str:
     return f"{name} = {joined(f'{value:g}' for value in sorted(column.unique()))}"
 
 
-def _waiver(tables: Tables) -> PrivacyVerdict:
+def _waiver(tables: Tables) -> study.PrivacyVerdict:
     """Compare the ε of several releases with section 4.3's waiver of sequential composition."""
     table, audited = tables["multirr_waiver"], tables["multirr_audit"]
-    binary = worst_first(table, *EPSILONS)
+    binary = study.worst_first(table, *EPSILONS)
     files = audited[audited["of"].str.endswith(WAIVED.rpartition(", ")[2])]
     pairs = files["mechanism"].str.removeprefix("assessment pairs_")
     files = files.assign(attribute=files["of"].str.partition(", ")[0], pairs=pairs)
@@ -88,7 +78,7 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
     at = {"pairs": "{} pairs", "p": AT["p"]}
     with_matrix = {"matrix": "matrix {}"} | at
     sums = table.assign(attribute="a binary attribute", pairs="secure sums of")
-    units = groups_of(files, "unit")
+    units = study.groups_of(files, "unit")
     said = [f" For each {of['unit']} of a file, {_by_matrix(part, at)}." for of, part in units]
     instead = "Add up the ε of all releases."
     if "multirr_risk" in tables:
@@ -99,7 +89,7 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
             f"{int(equal.sum())} of {len(equal)} settings."
         )
     true = kept == len(table) and files["holds"].all()
-    return PrivacyVerdict(
+    return study.PrivacyVerdict(
         "holds" if true else "fails",
         f"“As if released only once” (4.3) is {'true' if true else 'false'}",
         f"Of d attributes, 4.3 releases each one d − 1 times.{''.join(said)} Secure sums of "
@@ -109,22 +99,22 @@ def _waiver(tables: Tables) -> PrivacyVerdict:
         f"{joined(table['matrix'].unique())}, {_values('p', table['p'])}).",
         "waiver",
         max(
-            (worst_of(part, *EPSILONS, "attribute", with_matrix) for part in (files, sums)),
+            (study.worst_of(part, *EPSILONS, "attribute", with_matrix) for part in (files, sums)),
             key=lambda worst: worst.beyond,
         ),
         instead,
     )
 
 
-def _stated(tables: Tables) -> PrivacyVerdict:
+def _stated(tables: Tables) -> study.PrivacyVerdict:
     """Compare the exact with the stated ε of records, clusters and attributes by themselves."""
     audited = tables["multirr_audit"]
     own = audited[audited["mechanism"].isin(MECHANISMS) & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)]
     counts = [
         f"{MECHANISMS[of['mechanism']]} {part['holds'].sum()} of {len(part)}"
-        for of, part in groups_of(own, "mechanism")
+        for of, part in study.groups_of(own, "mechanism")
     ]
-    return PrivacyVerdict(
+    return study.PrivacyVerdict(
         "holds" if own["holds"].all() else "fails",
         f"Stated ε of whole records {'are' if own['holds'].all() else 'are not all'} kept to",
         "Not exceeded by the exact ε of a record, a cluster or an attribute by itself: "
@@ -133,9 +123,9 @@ def _stated(tables: Tables) -> PrivacyVerdict:
     )
 
 
-def _numbers(tables: Tables) -> Iterator[AgreementCount]:
+def _numbers(tables: Tables) -> Iterator[study.AgreementCount]:
     for name, (_, title) in PRINTED_TABLES.items():
-        for of, part in groups_of(tables[name], "mechanism") if name in tables else ():
-            yield agreement_of(f"{title.partition(':')[0]}, {of['mechanism']}", part, name)
+        for of, part in study.groups_of(tables[name], "mechanism") if name in tables else ():
+            yield study.agreement_of(f"{title.partition(':')[0]}, {of['mechanism']}", part, name)
     if "multirr_example1" in tables:
-        yield agreement_of("Example 1, steps", tables["multirr_example1"], "adjustment")
+        yield study.agreement_of("Example 1, steps", tables["multirr_example1"], "adjustment")

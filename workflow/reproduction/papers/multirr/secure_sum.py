@@ -9,26 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
+import deniable.randomized_response as rr
 from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.privacy import linked_parties
-from deniable.randomized_response import (
-    NOTHING,
-    BivariateDistribution,
-    FaultyParties,
-    Network,
-    Pair,
-    Party,
-    SecureSumError,
-    bivariate_distribution,
-    cramers_v,
-    disagreeing_margins,
-)
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
 
-class Deviating(Party):
+class Deviating(rr.Party):
     """A party that leaves, miscounts, or sets the count.
 
     It leaves when its shares have `reached` this part of the seats in order, in [0, 1], and
@@ -50,14 +39,14 @@ class Deviating(Party):
         super().__init__(number, indicator + broadcast)
         self.reached, self.shares, self.count = reached, shares, count
 
-    def _shares(self, network: Network, source: RandomSource) -> Codes:
+    def _shares(self, network: rr.Network, source: RandomSource) -> Codes:
         shares = super()._shares(network, source)
         shares[0] = (shares[0] + self.shares) % network.modulus
         if self.reached is not None:
-            shares[int(self.reached * network.parties) :] = NOTHING
+            shares[int(self.reached * network.parties) :] = rr.NOTHING
         return shares
 
-    def answer(self, seat: int, network: Network) -> None:
+    def answer(self, seat: int, network: rr.Network) -> None:
         """Broadcast from a `seat` of the `network` as it deviates."""
         if self.count is not None:
             heard = network.view([seat])[2][:seat].sum()
@@ -67,7 +56,7 @@ class Deviating(Party):
 
 
 def trials(
-    data: Microdata, root_seed: int, pair: Pair, parties: int, parties_of_all_pairs: int
+    data: Microdata, root_seed: int, pair: rr.Pair, parties: int, parties_of_all_pairs: int
 ) -> pd.DataFrame:
     """Compare secure sums with plain counts of the same records of `data`, drawn by `root_seed`.
 
@@ -78,17 +67,17 @@ def trials(
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
     source = generator_for(root_seed, {"study": "secure_sum", "part": "shares"})
-    single = _trial(one, bivariate_distribution(one, pair, source))
+    single = _trial(one, rr.bivariate_distribution(one, pair, source))
     pairs = list(combinations(data.domain.names, 2))
-    counted = {pair: bivariate_distribution(few, pair, source) for pair in pairs}
+    counted = {pair: rr.bivariate_distribution(few, pair, source) for pair in pairs}
     each = pd.DataFrame([_trial(few, distribution) for distribution in counted.values()])
     whole = each.select_dtypes(np.integer).sum().to_dict() | {"pair": f"all {len(pairs)} pairs"}
     whole |= {"parties": len(few), "equals_direct_counts": each["equals_direct_counts"].all()}
-    whole["inconsistencies"] += len(disagreeing_margins(counted.values()))
+    whole["inconsistencies"] += len(rr.disagreeing_margins(counted.values()))
     return pd.DataFrame([single, *each.to_dict("records"), whole], columns=list(single))
 
 
-def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
+def _trial(data: Microdata, counted: rr.BivariateDistribution) -> dict[str, Any]:
     direct = data.counts(counted.domain.names)
     sent, cells = counted.traffic, counted.domain.size
     return {
@@ -103,8 +92,8 @@ def _trial(data: Microdata, counted: BivariateDistribution) -> dict[str, Any]:
         "bits": sent.bits,
         "equals_direct_counts": np.array_equal(counted.table, direct),
         "inconsistencies": len(counted.inconsistencies),
-        "cramers_v_from_sum": cramers_v(counted.table),
-        "cramers_v_direct": cramers_v(direct),
+        "cramers_v_from_sum": rr.cramers_v(counted.table),
+        "cramers_v_direct": rr.cramers_v(direct),
     }
 
 
@@ -154,13 +143,13 @@ SMALL = Domain(
         Attribute("owner", ("no", "yes")),
     )
 )
-PAIRS: tuple[Pair, ...] = tuple(combinations(SMALL.names, 2))
+PAIRS: tuple[rr.Pair, ...] = tuple(combinations(SMALL.names, 2))
 PAIR = PAIRS[0]
 MISSING = "a message is missing"
 TOTAL = "the counts of the pair do not add up to the number of parties"
 MARGINS = "an attribute is counted differently in two pairs"
 
-Spoilt = Mapping[Pair, FaultyParties]
+Spoilt = Mapping[rr.Pair, rr.FaultyParties]
 Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
@@ -180,16 +169,18 @@ def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _notice(spoil: Spoil, pairs: Sequence[Pair], generator: Generator) -> tuple[set[str], bool]:
+def _notice(spoil: Spoil, pairs: Sequence[rr.Pair], generator: Generator) -> tuple[set[str], bool]:
     data = small_records(generator)
     faults = spoil(data, generator)
     try:
         spoilt = ((pair, faults.get(pair, {})) for pair in pairs)
-        counted = [bivariate_distribution(data, pair, generator, faults=of) for pair, of in spoilt]
-    except SecureSumError as error:
+        counted = [
+            rr.bivariate_distribution(data, pair, generator, faults=of) for pair, of in spoilt
+        ]
+    except rr.SecureSumError as error:
         return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
     total = any(distribution.inconsistencies for distribution in counted)
-    margins = disagreeing_margins(counted)
+    margins = rr.disagreeing_margins(counted)
     return {means for means, found in ((TOTAL, total), (MARGINS, margins)) if found}, False
 
 
@@ -202,7 +193,7 @@ def small_records(generator: Generator) -> Microdata:
     return Microdata(SMALL, columns)
 
 
-def _cells(data: Microdata, pair: Pair) -> Codes:
+def _cells(data: Microdata, pair: rr.Pair) -> Codes:
     records = data.project(pair)
     return records.domain.ravel(records.columns)
 
@@ -225,7 +216,7 @@ def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator
 
 
 def _answers_for_another(
-    pairs: Sequence[Pair], data: Microdata, random: Generator, more_than_there_are: bool = False
+    pairs: Sequence[rr.Pair], data: Microdata, random: Generator, more_than_there_are: bool = False
 ) -> Spoilt:
     """Let one party move all records like its own, or more, to the cells of another record."""
     party = int(random.integers(len(data)))
@@ -233,7 +224,7 @@ def _answers_for_another(
     # Another value of both attributes of the first pair, so that no pair stays as it is.
     other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
     amount = sum(record == own for record in zip(*data.columns, strict=True))
-    spoilt: dict[Pair, FaultyParties] = {}
+    spoilt: dict[rr.Pair, rr.FaultyParties] = {}
     for pair in pairs:
         domain, cells = SMALL.project(pair), _cells(data, pair)
         there = int(cells[party])
@@ -259,7 +250,7 @@ AGAIN = (
 UNTRACED = "run the pair again; who did it cannot be told"
 COMPARE = "count another pair with each of the attributes and compare"
 NO_CHECK = "no check of the counts can tell; each message would need a proof that it is right"
-FAULTS: tuple[tuple[str, Spoil, Sequence[Pair], str], ...] = (
+FAULTS: tuple[tuple[str, Spoil, Sequence[rr.Pair], str], ...] = (
     ("a party leaves before it sends a share", partial(_one, "reached", 0.0), ONE, AGAIN),
     ("a party leaves while it sends its shares", partial(_one, "reached", 0.5), ONE, AGAIN),
     ("a party leaves between shares and broadcast", partial(_one, "reached", 1.0), ONE, AGAIN),

@@ -4,13 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable.randomized_response import (
-    Assessment,
-    ClusterMechanism,
-    PairEstimator,
-    Projection,
-    Reading,
-)
+import deniable.randomized_response as rr
 from deniable.validation import Strict
 
 from reproduction.study import Coverage, Epsilon, Probability, Share, StudySettings, Values
@@ -23,9 +17,9 @@ class ClusterQueryGrid(Strict):
     """Cells of Tables 1 and 2: every combination of the values."""
 
     dataset: Values[Literal["adult", "adult6"]]
-    matrix: Values[Reading]
-    mechanism: Values[ClusterMechanism]
-    projection: Values[Projection]
+    matrix: Values[rr.Reading]
+    mechanism: Values[rr.ClusterMechanism]
+    projection: Values[rr.Projection]
     p: Values[Probability]
     t_d: Values[Share]
     t_v: Values[StudiedCells]
@@ -46,8 +40,8 @@ class ExploredQueryGrid(ClusterQueryGrid):
 class PairQueryGrid(Strict):
     """Settings of RR-Independent: every combination of the values."""
 
-    matrix: Values[Reading]
-    projection: Values[Projection]
+    matrix: Values[rr.Reading]
+    projection: Values[rr.Projection]
     p: Values[Probability]
 
 
@@ -60,8 +54,8 @@ class GainQueryGrid(PairQueryGrid):
 class AdjustedQueryGrid(Strict):
     """Panels of Figure 3: every combination of the values."""
 
-    matrix: Values[Reading]
-    mechanism: Values[ClusterMechanism]
+    matrix: Values[rr.Reading]
+    mechanism: Values[rr.ClusterMechanism]
     t_v: Values[StudiedCells]
     t_d: Values[Share]
     p: Values[Probability]
@@ -76,7 +70,7 @@ class EpsilonQueryGrid(Strict):
 
     attributes: Values[Literal["all", "few"]]
     matrix: Values[Literal["keep"]]
-    mechanism: Values[ClusterMechanism]
+    mechanism: Values[rr.ClusterMechanism]
     t_v: Values[StudiedCells]
     t_d: Values[Share]
     epsilon: Values[Epsilon]
@@ -85,8 +79,8 @@ class EpsilonQueryGrid(Strict):
 class AssessmentGrid(Strict):
     """Ways to assess dependences: every combination of the values."""
 
-    matrix: Values[Reading]
-    method: Values[Assessment]
+    matrix: Values[rr.Reading]
+    method: Values[rr.Assessment]
     p: Values[Probability]
 
 
@@ -113,7 +107,7 @@ class ExploredQueryStudy(ClusterQueryStudy):
 class PairQueryStudy(StudySettings[PairQueryGrid]):
     """A study of pairs of attributes under RR-Independent."""
 
-    estimators: Values[PairEstimator]
+    estimators: Values[rr.PairEstimator]
     coverages: Values[Coverage]
 
 
@@ -126,7 +120,7 @@ class GainQueryStudy(PairQueryStudy):
 class MoreRuns(Strict):
     """The replicates of cells with methods too close for the usual number."""
 
-    mechanism: ClusterMechanism
+    mechanism: rr.ClusterMechanism
     p: Probability
     replicates: Annotated[int, Field(ge=6, le=10_000_000)]
 
@@ -135,7 +129,7 @@ class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
     """A study of the four methods of Figure 3."""
 
     coverages: Values[Coverage]
-    projections: Values[Projection]
+    projections: Values[rr.Projection]
     ordinal: list[str] = Field(default_factory=list)
     more: list[MoreRuns] = Field(default_factory=list)
 
@@ -144,7 +138,7 @@ class EpsilonQueryStudy(StudySettings[EpsilonQueryGrid]):
     """A study of the methods at stated epsilons; `few` are attributes that RR-Joint can take."""
 
     coverages: Values[Coverage]
-    projections: Values[Projection]
+    projections: Values[rr.Projection]
     few: Annotated[list[str], Field(min_length=2)]
     ordinal: list[str] = Field(default_factory=list)
 
@@ -161,9 +155,9 @@ class ThresholdGrid(Strict):
     """Settings at which all thresholds are tried: every combination of the values."""
 
     records: Values[Annotated[int, Field(ge=10, le=10_000_000)]]  # held in memory, 8 bytes each
-    matrix: Values[Reading]
-    mechanism: Values[ClusterMechanism]
-    projection: Values[Projection]
+    matrix: Values[rr.Reading]
+    mechanism: Values[rr.ClusterMechanism]
+    projection: Values[rr.Projection]
     p: Values[Probability]
 
 

@@ -7,19 +7,10 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
+from deniable import privacy
 from deniable.arrays import Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.pram import shares
-from deniable.privacy import (
-    Side,
-    channel_of_parity,
-    extreme_factors,
-    largest_parity,
-    largest_posterior,
-    prior_approaching_parity,
-    smallest_posterior,
-    worst_set,
-)
 from deniable.records import Microdata
 
 ATTRIBUTES = ("education", "occupation", "income")
@@ -37,7 +28,7 @@ SKEWED = [
     [0.15, 0.15, 0.10, 0.60],
 ]
 CHANNELS: Mapping[str, Channel] = {
-    "generalized randomized response": channel_of_parity(4, float(np.exp(np.log(15)))),
+    "generalized randomized response": privacy.channel_of_parity(4, float(np.exp(np.log(15)))),
     "four different columns": DenseChannel(np.array(SKEWED)),
 }  # a symmetric channel and another one, both of parity 15, that approach the bound
 
@@ -54,7 +45,8 @@ def bound_table(
     rows = []
     for rho_1, epsilon in product(priors, epsilons):
         parity = float(np.exp(epsilon))
-        low, high = smallest_posterior(rho_1, parity), largest_posterior(rho_1, parity)
+        low = privacy.smallest_posterior(rho_1, parity)
+        high = privacy.largest_posterior(rho_1, parity)
         rows.append((rho_1, epsilon, parity, float(low), float(high), float(high) / rho_1))
     names = ["rho_1", "epsilon", "parity", "smallest_posterior", "largest_posterior"]
     return pd.DataFrame(rows, columns=[*names, "largest_factor"])
@@ -70,8 +62,8 @@ def threshold_table(
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
-        parity = largest_parity(rho_1, rho_2)
-        diagonal = float(channel_of_parity(size, parity).matrix()[0, 0])
+        parity = privacy.largest_parity(rho_1, rho_2)
+        diagonal = float(privacy.channel_of_parity(size, parity).matrix()[0, 0])
         rows.append((rho_1, rho_2, size, parity, float(np.log(parity)), diagonal, rho_2 / rho_1))
     names = ["rho_1", "rho_2", "categories", "largest_parity", "largest_epsilon", "diagonal"]
     return pd.DataFrame(rows, columns=[*names, "largest_factor"])
@@ -87,8 +79,8 @@ def approach_table(
     and ``report`` are codes.
     """
     rows = []
-    for (name, channel), side, mass in product(channels.items(), get_args(Side), masses):
-        found = prior_approaching_parity(channel, mass, side)
+    for (name, channel), side, mass in product(channels.items(), get_args(privacy.Side), masses):
+        found = privacy.prior_approaching_parity(channel, mass, side)
         ratio = float(found.ratio)
         bound = channel.parity if side == "largest" else 1 / channel.parity
         gap = abs(ratio / bound - 1)
@@ -133,16 +125,16 @@ def worst_set_table(
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
-        factor = extreme_factors(channel, margin).largest
+        factor = privacy.extreme_factors(channel, margin).largest
         for rho_1 in priors:
             row = named | {"rho_1": rho_1, "members": "", "report": "", "prior": np.nan}
             row |= {"posterior": np.nan, "exact": True}
-            if worst := worst_set(channel, margin, rho_1):
+            if worst := privacy.worst_set(channel, margin, rho_1):
                 members = " + ".join(categories[u] for u in worst.members)
                 row |= {"members": members, "report": categories[worst.report]}
                 row |= {"prior": worst.prior_probability, "posterior": worst.posterior}
                 row["exact"] = worst.exact
-            bound = float(largest_posterior(rho_1, channel.parity))
+            bound = float(privacy.largest_posterior(rho_1, channel.parity))
             rows.append(row | {"bound": bound, "largest_factor": factor})
     return pd.DataFrame(rows)
 

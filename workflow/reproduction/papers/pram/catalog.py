@@ -2,70 +2,59 @@
 
 from functools import partial
 
-from reproduction.study import (
-    DESIGN_RTOL,
-    Analysis,
-    AnalysisTable,
-    Columns,
-    Figure,
-    Paper,
-    Section,
-    Study,
-    StudyTable,
-    section_of,
-)
+from reproduction import study
 
 HEADING = "PRAM and the theory of channels"
 SOURCE = "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Response (2016)"
 STUDIES = {
-    "pram_coverage": Study(".intervals.coverage:PramCoverage"),
-    "pram_weights": Study(".intervals.weights:PramWeights"),
-    "pram_item_sets": Study(".intervals.item_sets:PramItemSets", datasets=()),
-    "pram_invariant": Study(".invariant:InvariantPram"),
-    "pram_joint_loss": Study(".joint_loss:JointLoss"),
+    "pram_coverage": study.Study(".intervals.coverage:PramCoverage"),
+    "pram_weights": study.Study(".intervals.weights:PramWeights"),
+    "pram_item_sets": study.Study(".intervals.item_sets:PramItemSets", datasets=()),
+    "pram_invariant": study.Study(".invariant:InvariantPram"),
+    "pram_joint_loss": study.Study(".joint_loss:JointLoss"),
 }
 TABLES = (
-    StudyTable(
+    study.StudyTable(
         "pram_coverage",
         "Intervals of estimates: how often they hold the truth",
         ("channel", "records", "target", "method", "intervals", "category", "measure"),
     ),
-    StudyTable(
+    study.StudyTable(
         "pram_weights",
         "Survey weights: estimates from randomized records of unequal chances",
         ("design", "channel", "records", "target", "estimator", "category", "measure"),
     ),
-    StudyTable(
+    study.StudyTable(
         "pram_item_sets",
         "Item sets of 40 items: error over their size",
         ("epsilon", "size", "records", "measure"),
     ),
-    StudyTable(
+    study.StudyTable(
         "pram_invariant",
         "Invariant PRAM: variances claimed and true",
         ("attribute", "records", "method", "p", "estimator", "claim", "measure"),
     ),
-    StudyTable(
+    study.StudyTable(
         "pram_joint_loss",
         "Attributes made invariant one by one: loss of their joint distribution",
         ("first", "second", "epsilon", "estimator", "measure"),
     ),
 )
-MECHANISMS = Columns(("attribute", "epsilon", "mechanism"))
-RESULTS = Columns(("result",), by_chance=("says", "test", "figure"))
-DESIGNS = Columns(
-    ("attribute", "epsilon", "loss", "requirements", "estimator"), tolerance=DESIGN_RTOL
+MECHANISMS = study.Columns(("attribute", "epsilon", "mechanism"))
+RESULTS = study.Columns(("result",), by_chance=("says", "test", "figure"))
+DESIGNS = study.Columns(
+    ("attribute", "epsilon", "loss", "requirements", "estimator"), tolerance=study.DESIGN_RTOL
 )
-ENTRIES = Columns(("design", "true", "reported"), by_chance=("probability",))
+ENTRIES = study.Columns(("design", "true", "reported"), by_chance=("probability",))
 
 
-def _table(name: str, columns: Columns, *audited: str) -> AnalysisTable:
-    return AnalysisTable(f"pram_{name}", columns, audited)
+def _table(name: str, columns: study.Columns, *audited: str) -> study.AnalysisTable:
+    return study.AnalysisTable(f"pram_{name}", columns, audited)
 
 
 ANALYSES = (
-    Analysis("pram_results", (_table("results", RESULTS),)),
-    Analysis(
+    study.Analysis("pram_results", (_table("results", RESULTS),)),
+    study.Analysis(
         "pram_variance",
         (
             _table("variance", MECHANISMS, "matrices"),
@@ -74,18 +63,18 @@ ANALYSES = (
         data=("adult",),
         settings=("analyses.pram_variance",),
     ),
-    Analysis(
+    study.Analysis(
         "pram_breaches",
         (
-            _table("breach_bounds", Columns(("rho_1", "epsilon"))),
-            _table("breach_thresholds", Columns(("rho_1", "rho_2", "categories"))),
-            _table("approach", Columns(("channel", "side", "mass"))),
-            _table("intruder", Columns(("attribute", "p", "category"))),
-            _table("worst_sets", Columns(("attribute", "p", "rho_1")), "posteriors"),
+            _table("breach_bounds", study.Columns(("rho_1", "epsilon"))),
+            _table("breach_thresholds", study.Columns(("rho_1", "rho_2", "categories"))),
+            _table("approach", study.Columns(("channel", "side", "mass"))),
+            _table("intruder", study.Columns(("attribute", "p", "category"))),
+            _table("worst_sets", study.Columns(("attribute", "p", "rho_1")), "posteriors"),
         ),
         data=("adult",),
     ),
-    Analysis(
+    study.Analysis(
         "pram_design",
         (_table("design", DESIGNS, "designed"), _table("channels", ENTRIES)),
         data=("adult",),
@@ -102,16 +91,16 @@ SHOWS = {
     "channels": "Designed channels as heat maps, true categories by reported ones",
 }
 OF_BREACHES = {"breaches": ("pram_breach_bounds", "pram_approach")}
-FIGURES = (
-    *(
-        Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
-        for name, shows in SHOWS.items()
-    ),
+FIGURES = tuple(
+    study.Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
+    for name, shows in SHOWS.items()
 )
-_part = partial(section_of, "pram")
+_part = partial(study.section_of, "pram")
 SECTIONS = (
     _part("results", "Every numbered result of the census report", "Numbered results"),
-    Section("pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()),
+    study.Section(
+        "pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()
+    ),
     _part("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
     _part("weights", "Survey weights", "Survey weights"),
     _part("item_sets", "Item sets without their cells", "Item sets"),
@@ -132,4 +121,4 @@ SECTIONS = (
     _part("design", "Channels designed by optimization", "Designed channels", "design", "channels"),
 )
 
-PAPER = Paper("pram", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)
+PAPER = study.Paper("pram", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

@@ -1,7 +1,4 @@
-"""Figures of [pram]: coverage, variances, joint distributions, breaches, optimized channels.
-
-The catalog names the tables of each figure.
-"""
+"""Figures of [pram]: coverage, variances, joint distributions, breaches, optimized channels."""
 
 from itertools import product
 from typing import Any
@@ -45,7 +42,6 @@ JOINT_ESTIMATORS = {
     "true": look(style.INK, "--", linewidth=1.3),
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
-DOT = {"markersize": 6}
 SHIFT = {"score": -0.16, "wald": 0.16}  # from the line of a channel, by method
 FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay white
 
@@ -67,7 +63,8 @@ def coverage(table: pd.DataFrame) -> Figure:
             single = where(covered, **of)
             every = single["category"] == names.EVERY
             strokes = mark | {"marker": "|", "markersize": 8, "alpha": 0.65}
-            for values, look_of in (single[~every], strokes), (single[every], mark | DOT):
+            dots = mark | {"markersize": 6}
+            for values, look_of in (single[~every], strokes), (single[every], dots):
                 axis.plot(values["mean"], [row + SHIFT[method]] * len(values), **look_of)
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
         style.gridded(axis, "x")
@@ -211,8 +208,9 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     """Plot the `bounds` on probabilities after a report, and how priors `approach` them."""
     size, around = (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99)
     figure, ((left, right),) = style.panels(1, 2, size, around, (0.24, 0))
-    inks, grid = _inks(bounds["epsilon"], 0.05), np.linspace(0, 1, 201)
-    for epsilon, ink in inks.items():
+    epsilons, grid = sorted(bounds["epsilon"].unique()), np.linspace(0, 1, 201)
+    inks = mpl.colormaps["viridis"](np.linspace(0.85, 0.05, len(epsilons)))
+    for epsilon, ink in zip(epsilons, inks, strict=True):
         part, eta = where(bounds, epsilon=epsilon), np.exp(epsilon)
         drawn = look(ink, label=f"ε = {epsilon:g}", linewidth=1.2)
         left.plot(grid, eta * grid / (1 + (eta - 1) * grid), **drawn)
@@ -290,13 +288,6 @@ def _wrapped(
     for axis in axes.flat[count:]:
         axis.set_visible(False)
     return figure, axes.flat[:count]
-
-
-def _inks(epsilons: pd.Series, last: float) -> dict[float, Any]:
-    """Return a colour for each epsilon, ending at `last` in the palette."""
-    every = sorted(epsilons.unique())
-    colours = mpl.colormaps["viridis"](np.linspace(0.85, last, len(every)))
-    return dict(zip(every, colours, strict=True))
 
 
 @style.in_style

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from deniable import privacy
 from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
@@ -28,17 +29,6 @@ from deniable.channels import (
     two_step,
 )
 from deniable.pram import Transactions, item_set_supports
-from deniable.privacy import (
-    Side,
-    breaching_prior,
-    channel_of_parity,
-    extreme_factors,
-    find_breaches,
-    largest_parity,
-    permits_breach,
-    prior_approaching_parity,
-    witness,
-)
 
 Table = tuple[int, ...]  # of counts
 Distribution = dict[Table, float]  # the probability of each table
@@ -219,7 +209,7 @@ EXTREME = [(1, 1, 98), (98, 1, 1), (1, 98, 1), (1, 49, 50), (49, 1, 50)]
 PRIORS = [tuple(Fraction(n, sum(table)) for n in table) for table in [*TENTHS, *EXTREME]]
 """A grid of positive priors over three categories."""
 DIRECTIONS: tuple[Literal["upward", "downward"], ...] = ("upward", "downward")
-SIDES: tuple[Side, ...] = ("largest", "smallest")
+SIDES: tuple[privacy.Side, ...] = ("largest", "smallest")
 WIDE = (Fraction(1, 4), Fraction(1, 2))  # breached on the grid
 LOWS = (Fraction(1, 90), Fraction(1, 10), Fraction(1, 8))
 SETS = [members for size in (1, 2) for members in itertools.combinations(range(3), size)]
@@ -235,10 +225,11 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     says, test = "what a report says of the truth", "a grid of priors"
     yield "(3.1)", says, test, bayes[..., 0].size, gap, "Bayes' rule in fractions"
 
+    find = partial(privacy.find_breaches, CHANNEL)
     pairs = [
         (
-            find_breaches(CHANNEL, prior, members, low, high).upward,
-            find_breaches(CHANNEL, prior, {0, 1, 2} - {*members}, 1 - high, 1 - low).downward,
+            find(prior, members, low, high).upward,
+            find(prior, {0, 1, 2} - {*members}, 1 - high, 1 - low).downward,
         )
         for prior, members, (low, high) in itertools.product(PRIORS, SETS, [*BREACHES, WIDE])
     ]
@@ -253,17 +244,19 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     yield "(3.4)", says, "γ at each ratio and below it", len(gammas), float(wrong), figure
 
     broken = [
-        permits_breach(channel, prior, low, high, direction=direction) is True
+        privacy.permits_breach(channel, prior, low, high, direction=direction) is True
         for low, high in BREACHES
-        for channel in [channel_of_parity(3, largest_parity(low, high))]
+        for channel in [privacy.channel_of_parity(3, privacy.largest_parity(low, high))]
         for prior, direction in itertools.product(PRIORS, DIRECTIONS)
     ]
     says, test = "no breach if the parity is within the bound", f"{ON_A_GRID}, both directions"
     figure = f"breaches at the bound of (3.5): {sum(broken)}"
     yield "(3.5)", says, test, len(broken), float(sum(broken)), figure
 
-    beyond = [(channel_of_parity(3, largest_parity(*of) * 1.01), *of) for of in BREACHES]
-    every = [witness(*each, way) for each, way in itertools.product(beyond, DIRECTIONS)]
+    beyond = [
+        (privacy.channel_of_parity(3, privacy.largest_parity(*of) * 1.01), *of) for of in BREACHES
+    ]
+    every = [privacy.witness(*each, way) for each, way in itertools.product(beyond, DIRECTIONS)]
     shown = "none"
     if first := every[0]:
         shown = f"{float(first.prior_probability):.4g} → {float(first.posterior):.4g}"
@@ -284,13 +277,13 @@ def _parities() -> Iterator[Row]:
 
     parities, sizes = [1.5, 2.0, 5.0, 19.0], [2, 3, 16]
     cells = list(itertools.product(sizes, parities))
-    gap = max(abs(channel_of_parity(k, e).parity / e - 1) for k, e in cells)
+    gap = max(abs(privacy.channel_of_parity(k, e).parity / e - 1) for k, e in cells)
     says = "η/(η + k − 1) on the diagonal has parity η"
     figure = f"parities {parities} over {sizes} categories"
     yield "(3.6) matrix", says, "k and η", len(cells), gap, figure
 
     eta = CHANNEL.parity
-    factors = [extreme_factors(CHANNEL, prior) for prior in PRIORS]
+    factors = [privacy.extreme_factors(CHANNEL, prior) for prior in PRIORS]
     gaps = []
     for prior, extremes in zip(PRIORS, factors, strict=True):
         of = np.array(prior, dtype=float)
@@ -310,7 +303,7 @@ def _parities() -> Iterator[Row]:
     masses = [Fraction(9, 10), Fraction(99, 100), Fraction(9999, 10000), 1 - Fraction(1, 10**14)]
     approached = ("(3.12)", "the upper limit is approached"), ("(3.13)", "so is the lower one")
     for (number, says), side in zip(approached, SIDES, strict=True):
-        ratios = [prior_approaching_parity(CHANNEL, mass, side).ratio for mass in masses]
+        ratios = [privacy.prior_approaching_parity(CHANNEL, mass, side).ratio for mass in masses]
         goal = Fraction(eta) if side == "largest" else 1 / Fraction(eta)
         shown = ", ".join(f"{float(ratio):.5g}" for ratio in ratios[:-1])
         figure = f"prior .9, .99, .9999: {shown}; limit {float(goal):.5g}"
@@ -322,12 +315,12 @@ def _parities() -> Iterator[Row]:
     says, figure = "η ≤ β guarantees β-factor privacy", f"β = η = {eta:g}: no breach"
     yield "(3.14) if", says, ON_A_GRID, len(factors), float(broken), figure
     ends = [(prior, low, low * Fraction(eta)) for prior in PRIORS for low in LOWS]
-    breaches = sum(permits_breach(CHANNEL, *each) is True for each in ends)
+    breaches = sum(privacy.permits_breach(CHANNEL, *each) is True for each in ends)
     figure = f"breaches: {breaches}"
     yield "(3.14) ratio", "ρ2/ρ1 ≥ η: no upward breach", ON_A_GRID, len(ends), breaches, figure
 
     betas = (1.0, 2.0, eta * (1 - 1e-9))
-    found = [breaching_prior(CHANNEL, *of) for of in itertools.product(betas, SIDES)]
+    found = [privacy.breaching_prior(CHANNEL, *of) for of in itertools.product(betas, SIDES)]
     test, gap = "a prior for each β, in fractions", float(found.count(None))
     figure = "a prior that breaches, for every β below η"
     yield "(3.14) only if", "η > β does not", test, len(found), gap, figure

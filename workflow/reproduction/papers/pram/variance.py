@@ -14,16 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable import channels
 from deniable.arrays import Counts, Floats
-from deniable.channels import (
-    Channel,
-    KeepOrReplace,
-    disclosed_proportions,
-    lazy_resampling_with_epsilon,
-    resampling,
-    sampling_covariance,
-    two_step_with_epsilon,
-)
 from deniable.pram import Method, margins, whole_file_epsilon
 from deniable.privacy import channel_of_parity
 from deniable.records import Microdata
@@ -57,17 +49,17 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
 
 def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, Any]]:
     """Return the rows of one attribute with positive `shares`, for one `epsilon` and `records`."""
-    response = KeepOrReplace.of_epsilon(shares.size, epsilon)
+    response = channels.KeepOrReplace.of_epsilon(shares.size, epsilon)
     eta = math.exp(epsilon)
     while (of_parity := channel_of_parity(shares.size, eta)).epsilon > epsilon:
         eta = math.nextafter(eta, 1.0)  # the exponential was rounded up
-    two_step = two_step_with_epsilon(shares, epsilon)
-    lazy = lazy_resampling_with_epsilon(shares, epsilon)
-    sampling = float(np.trace(sampling_covariance(shares, records)))
+    two_step = channels.two_step_with_epsilon(shares, epsilon)
+    lazy = channels.lazy_resampling_with_epsilon(shares, epsilon)
+    sampling = float(np.trace(channels.sampling_covariance(shares, records)))
     kept = lazy.diagonal_weight
     # (2.4), at proportions that need not belong to a whole number of records.
     conditional = float(np.sum(shares - shares @ two_step.matrix() ** 2) / records)
-    added: Mapping[str, tuple[Channel | None, float]] = {
+    added: Mapping[str, tuple[channels.Channel | None, float]] = {
         "randomized_response": (response, _fixed_matrix(response, shares, records)),
         "pram_given_parity": (of_parity, _fixed_matrix(of_parity, shares, records)),
         "invariant_two_step": (two_step, conditional),
@@ -95,12 +87,12 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
     """
     rows = []
     for name, _, counts in margins(data):
-        methods: list[tuple[float, str, Method]] = [(0.0, "resampling", resampling)]
+        methods: list[tuple[float, str, Method]] = [(0.0, "resampling", channels.resampling)]
         for epsilon in epsilons:
-            of_two_steps = partial(two_step_with_epsilon, epsilon=epsilon)
+            of_two_steps = partial(channels.two_step_with_epsilon, epsilon=epsilon)
             methods.append((epsilon, "invariant_two_step", of_two_steps))
             if counts.min() > 1:  # otherwise a neighbouring file has an empty category
-                of_one = partial(lazy_resampling_with_epsilon, epsilon=epsilon)
+                of_one = partial(channels.lazy_resampling_with_epsilon, epsilon=epsilon)
                 methods.append((epsilon, "invariant_lazy", of_one))
         for epsilon, mechanism, method in methods:
             found = whole_file_epsilon(method, counts), _published_epsilon(method, counts)
@@ -113,12 +105,12 @@ def _published_epsilon(method: Method, counts: Counts) -> float:
     """Return the epsilon of a published invariant matrix for one changed record."""
     moved = np.array(counts)
     moved[[counts.argmax(), counts.argmin()]] += (-1, 1)
-    shares = [disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]
+    shares = [channels.disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]
     apart = float(np.abs(shares[1] - shares[0]).max()) * counts.sum()  # in records
     return math.inf if apart > 0.5 else math.nan
 
 
-def _fixed_matrix(channel: Channel, shares: Floats, records: int) -> float:
+def _fixed_matrix(channel: channels.Channel, shares: Floats, records: int) -> float:
     """Return the trace of the variance added by (1.3), infinite without an inverse."""
     if channel.singular:
         return math.inf

@@ -15,17 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from deniable import contingency
 from deniable.arrays import Floats
-from deniable.contingency import (
-    AGREEMENT,
-    Layout,
-    NoisyTable,
-    consistent_tables,
-    largest_disagreement,
-    marginal,
-    nearest_tables,
-    reconstruct_printed,
-)
 from deniable.errors import DeniableError
 from deniable.records import Microdata
 from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
@@ -95,7 +86,7 @@ def consistency_table(
 
 def collected(
     data: Microdata, views: Sequence[View], keep: float, generator: np.random.Generator
-) -> list[NoisyTable]:
+) -> list[contingency.NoisyTable]:
     """Return unbiased estimates of the tables of all `views` of `data`, each from its own clients.
 
     The `generator` deals each record to one view. Its clients answer in blocks of `BLOCK_SIZE`
@@ -109,13 +100,13 @@ def collected(
             counts = own.counts(combination)
             sizes = block_sizes(len(own), BLOCK_SIZE)
             blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
-            estimate = collect(blocks, keep, generator, POOLED).estimate()
-            found.append(NoisyTable(combination, estimate.reshape(counts.shape), float(len(own))))
+            estimate = collect(blocks, keep, generator, POOLED).estimate().reshape(counts.shape)
+            found.append(contingency.NoisyTable(combination, estimate, float(len(own))))
     return found
 
 
 def _trial(
-    noisy: Sequence[NoisyTable],
+    noisy: Sequence[contingency.NoisyTable],
     wanted: Sequence[Combination],
     other: CellVisibility,
     truth: Mapping[Combination, Floats],
@@ -123,30 +114,30 @@ def _trial(
     before = {table.attributes: table.proportions for table in noisy}
     holding = {c: [t for t in noisy if set(c) <= set(t.attributes)] for c in wanted}
     margins = {
-        names: marginal(found[0].attributes, found[0].proportions, names)
+        names: contingency.marginal(found[0].attributes, found[0].proportions, names)
         for names, found in holding.items()
         if found
     }
-    layout = Layout.of(noisy, [])
+    layout = contingency.Layout.of(noisy, [])
     about: dict[str, Any] = {
         "closed_form": float(np.all(layout.cells(layout.average_effects(noisy)) >= 0)),
         "printed_feasible": 0.0,
-        "disagreement_before": largest_disagreement(noisy),
+        "disagreement_before": contingency.largest_disagreement(noisy),
     }
-    if about["disagreement_before"] <= AGREEMENT:
+    if about["disagreement_before"] <= contingency.AGREEMENT:
         with suppress(DeniableError):
-            reconstruct_printed(wanted[0], noisy)
+            contingency.reconstruct_printed(wanted[0], noisy)
             about["printed_feasible"] = 1.0
     for method in METHODS:
         if method == "nearest":
             after = {
-                names: nearest_tables(table.reshape(-1), 1.0).reshape(table.shape)
+                names: contingency.nearest_tables(table.reshape(-1), 1.0).reshape(table.shape)
                 for names, table in (before | margins).items()
             }
         else:
-            after = consistent_tables(noisy, wanted, norm=method)
-        about["disagreement_after"] = largest_disagreement(
-            [NoisyTable(names, after[names]) for names in before]
+            after = contingency.consistent_tables(noisy, wanted, norm=method)
+        about["disagreement_after"] = contingency.largest_disagreement(
+            [contingency.NoisyTable(names, after[names]) for names in before]
         )
         for kind, known, chosen in (("observed", before, [*before]), (other, margins, wanted)):
             if all(names in after for names in chosen):

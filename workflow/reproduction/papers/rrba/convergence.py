@@ -31,29 +31,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from deniable import rrba
 from deniable.arrays import Floats, at_least
 from deniable.estimation import Z_95
 from deniable.records import Microdata
-from deniable.rrba import (
-    DIVERGENCE_THRESHOLD,
-    POOLED,
-    PRINTED,
-    PRINTED_FIRST_VERSION,
-    Collection,
-    Combination,
-    Rule,
-    collect,
-    sampled_blocks,
-)
 
 from reproduction.study import Cell
 
-UPDATES: Mapping[str, Rule] = {  # rules for the next table, by ``update``
-    "printed": PRINTED,
-    "printed_first_version": PRINTED_FIRST_VERSION,
-    "projected": Rule("block", "projected", 0.1),
-    "pooled": POOLED,
-    "uniform": Rule("none"),
+UPDATES: Mapping[str, rrba.Rule] = {  # rules for the next table, by ``update``
+    "printed": rrba.PRINTED,
+    "printed_first_version": rrba.PRINTED_FIRST_VERSION,
+    "projected": rrba.Rule("block", "projected", 0.1),
+    "pooled": rrba.POOLED,
+    "uniform": rrba.Rule("none"),
 }
 
 
@@ -61,7 +51,7 @@ UPDATES: Mapping[str, Rule] = {  # rules for the next table, by ``update``
 class Followed:
     """The cell of a file that a run follows."""
 
-    combination: Combination  # two attributes
+    combination: rrba.Combination  # two attributes
     cell: int  # of their table
     proportion: float  # of the cell
     proportions: Floats  # of the table in the file, shape (cells,)
@@ -100,17 +90,13 @@ class Convergence:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each run, shape (replicates, outputs)."""
-        followed, size = self.followed(cell["dataset"], cell["probability"]), cell["block_size"]
-        blocks = (size,) * self.blocks
-        clients = sampled_blocks(followed.proportions, blocks, replicates, generator)
-        runs = collect(clients, cell["p"], generator, UPDATES[cell["update"]])
+        followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
+        size, blocks = cell["block_size"], (cell["block_size"],) * self.blocks
+        clients = rrba.sampled_blocks(followed.proportions, blocks, replicates, generator)
+        runs = rrba.collect(clients, cell["p"], generator, UPDATES[cell["update"]])
         return np.stack([*self._outcomes(runs, followed, size)], axis=1)
 
-    def followed(self, dataset: str, probability: float) -> Followed:
-        """Return the cell of the pairs of attributes of a `dataset` closest to a `probability`."""
-        return closest_cell(self.files[dataset], probability)
-
-    def _outcomes(self, runs: Collection, followed: Followed, size: int) -> Iterator[Floats]:
+    def _outcomes(self, runs: rrba.Collection, followed: Followed, size: int) -> Iterator[Floats]:
         truth, at = followed.proportion, followed.cell
         sent = np.concatenate((runs.tables, runs.state.table[:, None]), axis=1)
         tables, later = sent[..., at], sent[:, 1:]
@@ -118,7 +104,7 @@ class Convergence:
         pooled = runs.running_estimates()[..., at]
         met = np.abs(np.diff(tables, axis=1)) < interval_width(tables[:, 1:], size)
         # A diverged table stays as it is, which is no convergence.
-        met &= np.abs(later).max(axis=-1) < DIVERGENCE_THRESHOLD
+        met &= np.abs(later).max(axis=-1) < rrba.DIVERGENCE_THRESHOLD
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
         precise = at_least(self._reference_error(pooled), runs.running_standard_errors()[..., at])
         reach = Z_95 * float(self._reference_error(np.array(truth)))

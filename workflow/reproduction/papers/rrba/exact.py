@@ -18,18 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable import rrba
 from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.records import Microdata
-from deniable.rrba import (
-    View,
-    answer_epsilon,
-    claimed_epsilon,
-    fewest_views,
-    floor_epsilon,
-    floored_projection,
-    make_views,
-    view_epsilon,
-)
 
 CELLS = (2, 4, 8, 16)
 """Of the tables of one answer: the two coins, and two, three and four binary attributes."""
@@ -68,19 +59,19 @@ def epsilon_table(
         uniform = np.full(cells, 1 / cells)
         answer = {"unit": "answer", "table": "uniform", "attributes": int(math.log2(cells)), "p": p}
         answer |= {"cells": cells, "answers": 1, "rounds": 1}
-        rows.append(answer | {"exact": answer_epsilon(uniform, p)})
+        rows.append(answer | {"exact": rrba.answer_epsilon(uniform, p)})
         for floor in floors:
-            exact = floor_epsilon([cells], p, floor)
+            exact = rrba.floor_epsilon([cells], p, floor)
             rows.append(answer | {"table": "lowest", "floor": floor, "exact": exact})
         for n in rounds:
             again = {"unit": "rounds", "answers": n, "rounds": n}
-            rows.append(answer | again | {"exact": view_epsilon([uniform] * n, p)})
+            rows.append(answer | again | {"exact": rrba.view_epsilon([uniform] * n, p)})
     for name, data in files.items():
-        views = make_views(data.domain.names, 2)
+        views = rrba.make_views(data.domain.names, 2)
         for p in probabilities:
             rows += _of_data(name, data, views, p, floors)
     table = pd.DataFrame(rows, columns=list(EPSILON_COLUMNS)).fillna({"dataset": ""})
-    claimed = table["p"].map(claimed_epsilon)
+    claimed = table["p"].map(rrba.claimed_epsilon)
     for suffix, bound in (("", claimed), ("_composed", claimed * table["answers"])):
         table[f"claimed{suffix}"] = bound
         table[f"holds{suffix}"] = table["exact"] <= bound * (1 + CLAIM_TOLERANCE)
@@ -88,13 +79,13 @@ def epsilon_table(
 
 
 def _of_data(
-    name: str, data: Microdata, views: Sequence[View], p: float, floors: Sequence[float]
+    name: str, data: Microdata, views: Sequence[rrba.View], p: float, floors: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
     truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
-    epsilon_of = cache(lambda values: answer_epsilon(np.frombuffer(values), p))
+    epsilon_of = cache(lambda values: rrba.answer_epsilon(np.frombuffer(values), p))
     # The floor 1 makes a table uniform.
     for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
-        sent = {c: floored_projection(proportions, floor) for c, proportions in truth.items()}
+        sent = {c: rrba.floored_projection(proportions, floor) for c, proportions in truth.items()}
         of_answer = {c: epsilon_of(q.tobytes()) for c, q in sent.items()}
         worst = max(of_answer, key=of_answer.__getitem__)
         view = max(views, key=lambda each: sum(of_answer[c] for c in each))
@@ -103,7 +94,7 @@ def _of_data(
         answer = {"unit": "answer", "cells": sent[worst].size, "answers": 1}
         yield about | answer | {"exact": of_answer[worst]}
         of_view = {"unit": "view", "cells": sum(sent[c].size for c in view), "answers": len(view)}
-        yield about | of_view | {"exact": view_epsilon([sent[c] for c in view], p)}
+        yield about | of_view | {"exact": rrba.view_epsilon([sent[c] for c in view], p)}
 
 
 def figure_4_table() -> pd.DataFrame:
@@ -112,9 +103,11 @@ def figure_4_table() -> pd.DataFrame:
     Columns are ``curve`` ("claimed", "uniform", or "lowest": four cells, one at the floor),
     ``cells``, ``floor``, ``p``, ``epsilon``.
     """
-    rows = [("claimed", 0, math.nan, p, claimed_epsilon(p)) for p in CURVE]
-    rows += [("lowest", 4, FLOOR, p, floor_epsilon([4], p, FLOOR)) for p in CURVE]
-    rows += [("uniform", m, math.nan, p, floor_epsilon([m], p, 1.0)) for m in CELLS for p in CURVE]
+    rows = [("claimed", 0, math.nan, p, rrba.claimed_epsilon(p)) for p in CURVE]
+    rows += [("lowest", 4, FLOOR, p, rrba.floor_epsilon([4], p, FLOOR)) for p in CURVE]
+    rows += [
+        ("uniform", m, math.nan, p, rrba.floor_epsilon([m], p, 1.0)) for m in CELLS for p in CURVE
+    ]
     return pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
 
 
@@ -184,7 +177,7 @@ def _coins() -> Iterator[tuple[Any, ...]]:
     right = HALF + HALF * HALF
     yield _row(case, place, "chance of a correct response", right, 0.75)
     yield _row(case, place, "exp of the exact epsilon", right / (1 - right), 3.0)
-    claim = float(np.exp(claimed_epsilon(0.5)))
+    claim = float(np.exp(rrba.claimed_epsilon(0.5)))
     yield _row(case, "Theorem 4.1", "exp of the epsilon claimed at p = 1/2", "2", 3.0, claim)
 
 
@@ -204,8 +197,8 @@ def _example() -> Iterator[tuple[Any, ...]]:
 def _views() -> Iterator[tuple[Any, ...]]:
     case, place = "views of pairs", "section 4, Algorithm 1"
     for attributes in (5, 6):
-        found = len(make_views([f"a{i}" for i in range(attributes)], 2))
-        least = fewest_views(attributes, 2)
+        found = len(rrba.make_views([f"a{i}" for i in range(attributes)], 2))
+        least = rrba.fewest_views(attributes, 2)
         of = f"views of {attributes} attributes, as listed"
         yield _row(case, "section 4", of, f"{found}, at least {least}", 5.0, float(found))
         made = f"views of {attributes} attributes, as Algorithm 1 makes them"

@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import (
-    LogLocator,
-    MultipleLocator,
-    NullFormatter,
-    NullLocator,
-    PercentFormatter,
-)
 
 from deniable.display import GRID, INK, look, style
 
@@ -64,7 +58,6 @@ CRITERIA = {
     POOLED: look(BLUE, "-", "D", markersize=4.5),
 }
 BLOCKS = 200  # at most, of a replicate in Figures 5 and 6
-APART = (False, False)
 
 
 @style.in_style
@@ -81,7 +74,7 @@ def fig4(table: pd.DataFrame) -> Figure:
         axis.plot(part["p"], part["epsilon"], **options)
     axis.set(xlim=(0, 1), xlabel="p, the probability that the first coin gives “Head”")
     axis.set(ylim=(0, 8), ylabel="epsilon of one answer")
-    axis.xaxis.set_major_locator(MultipleLocator(0.1))
+    axis.xaxis.set_major_locator(ticker.MultipleLocator(0.1))
     axis.grid(color=GRID, linewidth=0.6)
     axis.legend(frameon=False)
     return style.finish(
@@ -126,14 +119,14 @@ def _convergence(
             axis.yaxis.set_major_formatter("{x:,.0f}")
         else:
             axis.set_ylim(-0.03, 1.03)
-            axis.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+            axis.yaxis.set_major_formatter(ticker.PercentFormatter(1, symbol=" %"))
         for criterion, options in CRITERIA.items():
             if (*criterion, value) in means.index:
                 _over_cells(axis, means.loc[(*criterion, value)].groupby(x), measure, options)
         if x == "block_size":
             style.log_scale(axis.xaxis, at, "{:g}".format)
         else:
-            axis.xaxis.set_major_locator(MultipleLocator(0.1))
+            axis.xaxis.set_major_locator(ticker.MultipleLocator(0.1))
             axis.xaxis.set_major_formatter("{x:g}")
         style.gridded(axis, linewidth=0.5)
 
@@ -183,9 +176,7 @@ def table3(table: pd.DataFrame) -> Figure:
             value, colour = row["regenerated"], options["color"]
             filled = {"differs": "white", "fitted": GRID}.get(row["verdict"], colour)
             marker = SETTING_MARKERS[number % len(SETTING_MARKERS)]
-            more = look(
-                colour, marker=marker, markerfacecolor=filled, markersize=4.5, linewidth=1.1
-            )
+            more = look(colour, "-", marker, markerfacecolor=filled, markersize=4.5, linewidth=1.1)
             reach = [[value - row["ci_low"]], [row["ci_high"] - value]]
             height = place + 0.34 * (number + 1) / len(settings) - 0.05
             axis.errorbar(value, height, xerr=reach, **more)
@@ -194,7 +185,7 @@ def table3(table: pd.DataFrame) -> Figure:
         axis.set_title(f"{k}-way\n{named}", fontsize=9)
         axis.axvline(LEVEL, color=INK, linewidth=0.8, linestyle=":")
         axis.set_xlim(-3, 103)
-        axis.xaxis.set_major_locator(MultipleLocator(25))
+        axis.xaxis.set_major_locator(ticker.MultipleLocator(25))
         style.gridded(axis)
 
     above = 0.68 + 0.17 * (1 + most)
@@ -241,7 +232,7 @@ def power(table: pd.DataFrame) -> Figure:
         axis.axhline(LEVEL, color=INK, linewidth=0.8, linestyle=":")
         style.log_scale(axis.xaxis, sorted(part["n"].unique()), style.as_number)
         axis.set_ylim(-3, 103)
-        axis.yaxis.set_major_locator(MultipleLocator(25))
+        axis.yaxis.set_major_locator(ticker.MultipleLocator(25))
         style.gridded(axis)
         axis.set_title(f"{k} attributes, {margins} margins", fontsize=9.5)
 
@@ -283,7 +274,7 @@ def tables(*parts: pd.DataFrame) -> Figure:
             _distance(axis, centres[of["file"], of["k"]] + beside, of)
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:,g}")
-        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.yaxis.set_minor_formatter(ticker.NullFormatter())
         axis.set_xticks(list(centres.values()), [str(k) for _, k in centres])
         if row == [*rows][-1]:
             scales: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
@@ -340,16 +331,17 @@ def fig7(table: pd.DataFrame) -> Figure:
                 axis.axvline(published, color=colour, linestyle="--", linewidth=1.4)
         axis.set_xscale("log")
         few = part["bin_high"].max() < 400 * part["bin_low"].min()  # decades: ticks at 3, 30, too
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if few else (1.0,)))
+        axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 3.0) if few else (1.0,)))
         axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_minor_locator(ticker.NullLocator())
         axis.set_ylim(bottom=0)
         axis.set_xlabel(names.METRICS[row[-1]], labelpad=1)
 
     rows = {key: f"{names.FILES[key[0]]}\np = {key[1]:g}, ε = {key[2]:g}\nshare" for key in shown}
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
     size, around = (0, 0, 1.5, 1.7), (1.1, 0.15, 0.95, 0.85)
-    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=APART)
+    own = (False, False)
+    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=own)
     bars = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=5, alpha=0.6)
     return style.finish(
         figure,

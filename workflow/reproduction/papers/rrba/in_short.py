@@ -6,19 +6,10 @@ import pandas as pd
 
 from deniable.display import Tables, at_least, at_most, joined
 
+from reproduction import study
 from reproduction.papers.rrba.names import FILES, METHODS, PRINTED_TABLES
 from reproduction.papers.rrba.sections import over_uniform
 from reproduction.papers.rrba.table_results import first_designs, power_with_rule, shown_settings
-from reproduction.study import (
-    AgreementCount,
-    PrivacyVerdict,
-    Verdicts,
-    agreement_of,
-    extremes,
-    where,
-    worst_first,
-    worst_of,
-)
 
 EPSILONS = ("claimed", "exact")
 TABLES = {"uniform": "uniform table", "lowest": "one cell at the floor", "true": "true table"}
@@ -28,33 +19,34 @@ OTHERS_IN_TABLE_3 = {"laplace_true_limit": "Laplace noise", "mcindep": "MCIndep"
 """The methods of 7.3 beside RRBA, Laplace noise with the text's own test."""
 
 
-def in_short(tables: Tables) -> Verdicts:
+def in_short(tables: Tables) -> study.Verdicts:
     """Return the verdict on Theorem 4.1 from `tables`, and how many published numbers agree."""
     epsilon, equal = tables.get("rrba_epsilon"), tables.get("rrba_equal")
-    return Verdicts([] if epsilon is None else [_theorem(epsilon, equal)], [*_numbers(tables)])
+    theorem = [] if epsilon is None else [_theorem(epsilon, equal)]
+    return study.Verdicts(theorem, [*_numbers(tables)])
 
 
-def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> PrivacyVerdict:
+def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVerdict:
     known = table.assign(
         of=table["table"].map(TABLES) + table["dataset"].map(FILES).radd(", ").fillna("")
     )
-    single = worst_first(where(known, unit="answer"), *EPSILONS)
+    single = study.worst_first(study.where(known, unit="answer"), *EPSILONS)
     answers = AT | {"answers": "{} answers"}
-    views, holds = where(known, unit="view"), int(single["holds"].sum())
+    views, holds = study.where(known, unit="view"), int(single["holds"].sum())
     uniform = single.loc[single["table"] == "uniform", "times"]
     ends, true = f"p = {table['p'].min():g} to {table['p'].max():g}", holds == len(single)
-    return PrivacyVerdict(
+    return study.PrivacyVerdict(
         "holds" if true else "fails",
         f"Theorem 4.1 of RRBA is {'true' if true else 'false'}",
         f"It claims ε = ln 1 / (1 − p). At {ends} one answer keeps to that in {holds} of "
         f"{len(single)} settings"
-        + (f": {extremes(single, *EPSILONS, 'of', AT)}" if not true else "")
+        + (f": {study.extremes(single, *EPSILONS, 'of', AT)}" if not true else "")
         + f". Under uniform tables it spends {at_least(uniform.min())} to "
         f"{at_most(uniform.max())} times as much. All answers of a client: "
-        f"{extremes(views, *EPSILONS, 'of', answers) or 'no more'}.",
+        f"{study.extremes(views, *EPSILONS, 'of', answers) or 'no more'}.",
         "rrba_overview",
         max(
-            (worst_of(part, *EPSILONS, "of", answers) for part in (single, views)),
+            (study.worst_of(part, *EPSILONS, "of", answers) for part in (single, views)),
             key=lambda worst: worst.beyond,
         ),
         "" if true else "State the exact ε of all answers of a client, under a floor for cells.",
@@ -74,25 +66,26 @@ def _useful(equal: pd.DataFrame | None) -> str:
     )
 
 
-def _numbers(tables: Tables) -> Iterator[AgreementCount]:
+def _numbers(tables: Tables) -> Iterator[study.AgreementCount]:
     for name, title in PRINTED_TABLES.items():
         for method, called in METHODS.items():
-            part = where(tables.get(name), main=True, method=method)
+            part = study.where(tables.get(name), main=True, method=method)
             if len(part) and part["published"].notna().any():
-                yield agreement_of(f"{title}, {called}", part, "rrba_tables")
+                yield study.agreement_of(f"{title}, {called}", part, "rrba_tables")
     if "rrba_table3" in tables:
         table = tables["rrba_table3"]
         # n and effect, which the text leaves open, are fitted to the rates of RRBA.
         said, power = "fitted, no verdict", power_with_rule(table)
         if power:
             said += f"; with the rule of five as printed its power is {power}"
-        yield AgreementCount("Table 3, RRBA", None, 0, "rrba_tests", said)
+        yield study.AgreementCount("Table 3, RRBA", None, 0, "rrba_tests", said)
         for method, called in OTHERS_IN_TABLE_3.items():
-            part = where(first_designs(shown_settings(table)), method=method)
+            part = study.where(first_designs(shown_settings(table)), method=method)
             if len(part):
-                yield agreement_of(f"Table 3, {called}", part, "rrba_tests")
+                yield study.agreement_of(f"Table 3, {called}", part, "rrba_tests")
     if "rrba_examples" in tables:
         cases = tables["rrba_examples"]
-        places = where(cases, verdict="differs")["place"].str.extract(r"(\w+ [\d.]+)[a-c]?$")[0]
+        differing = study.where(cases, verdict="differs")["place"]
+        places = differing.str.extract(r"(\w+ [\d.]+)[a-c]?$")[0]
         errors = f" (errors: {joined(places.unique())})" if len(places) else ""
-        yield agreement_of(f"worked cases{errors}", cases, "rrba_consistency")
+        yield study.agreement_of(f"worked cases{errors}", cases, "rrba_consistency")

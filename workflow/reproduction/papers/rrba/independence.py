@@ -37,17 +37,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from deniable import contingency
 from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import KeepOrReplace
-from deniable.contingency import (
-    LaplaceRelease,
-    LogLinearModel,
-    RandomizedRelease,
-    asymptotic_test,
-    channel_test,
-    monte_carlo_test,
-    test_against_true_statistic,
-)
 from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
 from deniable.rrba import keep_for_epsilon
@@ -122,7 +114,7 @@ class Table3:
     def _releases(self, cell: Cell) -> "_Releases":
         cells = 2 ** int(cell["k"])
         stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
-        noisier = LaplaceRelease(2 * cells / STATED_EPSILON)
+        noisier = contingency.LaplaceRelease(2 * cells / STATED_EPSILON)
         more = {TRUE_LIMIT: stated["laplace"], NOISIER_LIMIT: noisier}
         return stated | {PRINTED_SCALE: noisier} | more
 
@@ -179,13 +171,13 @@ class IndependencePower:
         return _releases_at(cells, keep_for_epsilon([cells], cell["epsilon"]), cell["epsilon"])
 
 
-_Releases = dict[str, LaplaceRelease | RandomizedRelease]
+_Releases = dict[str, contingency.LaplaceRelease | contingency.RandomizedRelease]
 
 
 def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
     """Return the release of each method: RRBA's responses with a p, or noise of an epsilon."""
-    central = LaplaceRelease(2 / epsilon)
-    local = RandomizedRelease(KeepOrReplace.uniform(cells, keep))
+    central = contingency.LaplaceRelease(2 / epsilon)
+    local = contingency.RandomizedRelease(KeepOrReplace.uniform(cells, keep))
     return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
 
 
@@ -193,14 +185,14 @@ def _decisions(
     true: Counts, releases: _Releases, cell: Cell, generator: np.random.Generator
 ) -> dict[str, Flags]:
     """Return the trials that each method rejects, and those with a valid channel-aware test."""
-    records, model = cell["n"], LogLinearModel.independence((2,) * cell["k"])
+    records, model = cell["n"], contingency.LogLinearModel.independence((2,) * cell["k"])
     central, local = releases["mcindep"], releases["rrba"]
-    assert isinstance(local, RandomizedRelease)
+    assert isinstance(local, contingency.RandomizedRelease)
     noisy = central.release(true, generator)
     reports = local.channel.randomize_counts(true, generator)
-    found = {"laplace": asymptotic_test(noisy, records, model, level=LEVEL)}
+    found = {"laplace": contingency.asymptotic_test(noisy, records, model, level=LEVEL)}
     for method, released in (("mcindep", noisy), ("rrba", local.estimated(reports))):
-        found[method] = monte_carlo_test(
+        found[method] = contingency.monte_carlo_test(
             released,
             records,
             releases[method],
@@ -212,13 +204,13 @@ def _decisions(
             to_the_end=False,
         ).rejected
     limits = {"tables": FALLBACK_TABLES, "enough": ENOUGH}
-    aware = channel_test(reports, local.channel, model, generator=generator, **limits)
+    aware = contingency.channel_test(reports, local.channel, model, generator=generator, **limits)
     found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
     if PRINTED_SCALE in releases:
         noisier = releases[PRINTED_SCALE].release(true, generator)
-        found[PRINTED_SCALE] = asymptotic_test(noisier, records, model, level=LEVEL)
-        found[TRUE_LIMIT] = test_against_true_statistic(noisy, true, records, model)
-        found[NOISIER_LIMIT] = test_against_true_statistic(noisier, true, records, model)
+        found[PRINTED_SCALE] = contingency.asymptotic_test(noisier, records, model, level=LEVEL)
+        for method, table in ((TRUE_LIMIT, noisy), (NOISIER_LIMIT, noisier)):
+            found[method] = contingency.test_against_true_statistic(table, true, records, model)
     return found
 
 

@@ -29,28 +29,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from deniable import estimation, rrba
 from deniable.arrays import Counts, Floats
 from deniable.channels import HadamardResponse, KeepOrReplace, ProjectiveGeometry
 from deniable.contingency import nearest_tables
-from deniable.estimation import (
-    chi_squared_between,
-    jensen_shannon_distances,
-    l2_distances,
-    squared_errors,
-)
 from deniable.records import Microdata
-from deniable.rrba import (
-    POOLED,
-    PRINTED,
-    Combination,
-    Rule,
-    block_sizes,
-    collect,
-    floor_epsilon,
-    floored_projection,
-    keep_for_epsilon,
-    split_blocks,
-)
 from deniable.sampling import SeededNoise, generator_for
 
 from reproduction.papers.rrba.compared_protocols import UnaryEncoding
@@ -65,10 +48,10 @@ FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.
 """The files and p of Figure 7."""
 BINS = 48  # of a panel of Figure 7, equally wide on the logarithmic scale
 MEASURES = {
-    "l2": l2_distances,
-    "squared_error": squared_errors,
-    "jensen_shannon": jensen_shannon_distances,
-    "chi_squared": chi_squared_between,
+    "l2": estimation.l2_distances,
+    "squared_error": estimation.squared_errors,
+    "jensen_shannon": estimation.jensen_shannon_distances,
+    "chi_squared": estimation.chi_squared_between,
 }
 METRICS: Mapping[str, tuple[str, ...]] = {  # what is measured, by reading
     "noisy": ("l2", "squared_error"),
@@ -77,9 +60,9 @@ METRICS: Mapping[str, tuple[str, ...]] = {  # what is measured, by reading
 }
 BOTH, LAST = ("noisy", "projected"), ("last_block",)
 ADAPTED = {
-    "rrba": POOLED,
-    "rrba_half_floor": Rule("pooled", "projected", 0.5),
-    "rrba_uniform": Rule("none"),
+    "rrba": rrba.POOLED,
+    "rrba_half_floor": rrba.Rule("pooled", "projected", 0.5),
+    "rrba_uniform": rrba.Rule("none"),
 }
 """Rules for RRBA's tables, by method: cells of at least .1 / m or .5 / m, or a uniform table."""
 COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
@@ -150,14 +133,14 @@ class _Simulation:
         # For each measure the mean over sets, then the sets.
         return np.hstack([a for v in found.values() for a in (v.mean(axis=1, keepdims=True), v)])
 
-    def true_tables(self, file: str, k: int) -> dict[Combination, Counts]:
+    def true_tables(self, file: str, k: int) -> dict[rrba.Combination, Counts]:
         """Return the true counts of each set of attributes, flat."""
         return _counts_of_sets(self.files[file], k, self.subsets, self.subset_seed)
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
-        sizes = block_sizes(int(true[0].sum()), self.block_size)
-        return np.concatenate([split_blocks(table, sizes, 1, generator) for table in true])
+        sizes = rrba.block_sizes(int(true[0].sum()), self.block_size)
+        return np.concatenate([rrba.split_blocks(table, sizes, 1, generator) for table in true])
 
     def _measured(self) -> list[tuple[str, str, str]]:
         named = ((method, r) for method, (readings, _) in self.methods.items() for r in readings)
@@ -165,7 +148,7 @@ class _Simulation:
 
     def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
         """Yield places of tables with equally many cells, as many as fit into memory."""
-        blocks = len(block_sizes(int(true[0].sum()), self.block_size))
+        blocks = len(rrba.block_sizes(int(true[0].sum()), self.block_size))
         for cells in dict.fromkeys(table.size for table in true):
             places = [place for place, table in enumerate(true) if table.size == cells]
             step = max(AT_ONCE // (replicates * blocks * cells), 1)
@@ -191,15 +174,17 @@ class PrintedTables(_Simulation):
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
         if method == "rrba":
             floored = reading != "last_block"
-            return floor_epsilon([m], cell["p"], POOLED.floor) if floored else math.inf
+            return rrba.floor_epsilon([m], cell["p"], rrba.POOLED.floor) if floored else math.inf
         claimed = float(cell["epsilon_claimed"])
         return claimed / m if method == "laplace" else claimed
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
         records, m = int(true[0].sum()), true.shape[1]
         blocks = self.blocks_of(true, generator)
-        yield "rrba", BOTH, records * collect(blocks, cell["p"], generator, POOLED).estimate()
-        yield "rrba", LAST, records * collect(blocks, cell["p"], generator, PRINTED).state.table
+        pooled = rrba.collect(blocks, cell["p"], generator, rrba.POOLED)
+        yield "rrba", BOTH, records * pooled.estimate()
+        printed = rrba.collect(blocks, cell["p"], generator, rrba.PRINTED)
+        yield "rrba", LAST, records * printed.state.table
         for method, factor in (("laplace", m), ("laplace_honest", 1)):
             yield method, BOTH, _laplace(true, 2 * factor / cell["epsilon_claimed"], generator)
 
@@ -227,20 +212,20 @@ class EqualEpsilon(_Simulation):
         epsilon = float(cell["epsilon"])
         blocks = self.blocks_of(true, generator)
         for name, rule in ADAPTED.items():
-            keep = keep_for_epsilon([m], epsilon, 1.0 if rule.basis == "none" else rule.floor)
-            yield name, BOTH, records * collect(blocks, keep, generator, rule).estimate()
+            keep = rrba.keep_for_epsilon([m], epsilon, 1.0 if rule.basis == "none" else rule.floor)
+            yield name, BOTH, records * rrba.collect(blocks, keep, generator, rule).estimate()
         elsewhere = 1 / (math.exp(epsilon) + m - 1)
         channel = KeepOrReplace.from_entries(m, 1 - (m - 1) * elsewhere, elsewhere)
         reports = channel.randomize_counts(true, generator)
         yield "randomized_response", BOTH, records * channel.estimate(reports)
         proportions = true / true.sum(axis=1, keepdims=True)
-        smallest = floored_projection(proportions, POOLED.floor).min(axis=1)
+        smallest = rrba.floored_projection(proportions, rrba.POOLED.floor).min(axis=1)
         at_truth = np.empty(true.shape)
         for least in np.unique(smallest):
             runs = smallest == least
             # A floor of 2 q with 2 cells has the closed form of a smallest cell q.
-            keep = keep_for_epsilon([2], epsilon, float(2 * least))
-            at_truth[runs] = collect(blocks[runs], keep, generator, POOLED).estimate()
+            keep = rrba.keep_for_epsilon([2], epsilon, float(2 * least))
+            at_truth[runs] = rrba.collect(blocks[runs], keep, generator, rrba.POOLED).estimate()
         yield "rrba_at_truth", BOTH, records * at_truth
         yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
         # On a stream of their own, so that the other methods have the same draws without them.
@@ -257,7 +242,9 @@ class EqualEpsilon(_Simulation):
 
 
 @cache
-def _counts_of_sets(data: Microdata, k: int, most: int, seed: int) -> dict[Combination, Counts]:
+def _counts_of_sets(
+    data: Microdata, k: int, most: int, seed: int
+) -> dict[rrba.Combination, Counts]:
     sets = drawn_sets(data.domain.names, k, most, seed)
     return {names: data.counts(names).reshape(-1) for names in sets}
 
@@ -267,7 +254,7 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
     return np.asarray(SeededNoise(generator).add(counts, np.full(counts.shape, scale), 1)[0])
 
 
-def drawn_sets(names: Sequence[str], k: int, most: int, seed: int) -> tuple[Combination, ...]:
+def drawn_sets(names: Sequence[str], k: int, most: int, seed: int) -> tuple[rrba.Combination, ...]:
     """Return all sets of `k` of the `names`, or `most` of them, drawn with the `seed`, in order."""
     every = list(combinations(names, k))
     if len(every) <= most:

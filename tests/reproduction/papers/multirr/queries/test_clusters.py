@@ -20,7 +20,7 @@ from deniable.randomized_response.protocols import Protocol, cluster_channel, rr
 from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
 
-from reproduction.papers.multirr.queries import clusters
+from reproduction.papers.multirr.queries import shared
 from reproduction.papers.multirr.queries.clusters import ClusterQueries, ExploredQueries
 from reproduction.papers.multirr.queries.shared import of_all_attributes
 
@@ -259,7 +259,7 @@ def test_weighted_queries_are_drawn_with_their_weights(
     def asked(errors: Any, *drawn: Any) -> Any:
         return of_all_attributes(whether_together, *drawn)
 
-    monkeypatch.setattr(clusters, "of_all_attributes", asked)
+    monkeypatch.setattr(shared, "of_all_attributes", asked)
     queries = queries_of(small_data, kind=partial(ExploredQueries, within=0.25))
     cell = cell_of(variation="clustered_pairs")
     found = queries(cell, np.random.default_rng(1), FAST)

@@ -21,17 +21,8 @@ from itertools import chain, pairwise, product
 import numpy as np
 import pandas as pd
 
+from deniable import idp
 from deniable.arrays import Floats
-from deniable.idp import (
-    METHODS,
-    Ranking,
-    domain_bounds,
-    expected_squares,
-    expected_sse,
-    masking,
-    masking_sse,
-    sample_variances,
-)
 from deniable.idp.audit import FIXED
 
 from reproduction.papers.idp.claims.evidence import Tables
@@ -86,21 +77,21 @@ def _of_less_epsilon(test: Callable[[float, float, Tables], Outcome]) -> Test:
 
 
 def _no_smaller_error(tables: Tables) -> Outcome:
-    ranking = Ranking.of(tables.data.values)
-    variances = sample_variances(tables.data.values)
+    ranking = idp.Ranking.of(tables.data.values)
+    variances = idp.sample_variances(tables.data.values)
     ratios = []
-    for (epsilon, factor), method, k in product(tables.settings, METHODS[1:], tables.k):
-        upper = domain_bounds(tables.data.values, factor)
-        found = masking(method, ranking, k, upper, epsilon)
-        alone = masking_sse(found, found.clusters.centroids[None], variances)[0]
-        ratios.append(expected_sse(found, variances) / alone)
+    for (epsilon, factor), method, k in product(tables.settings, idp.METHODS[1:], tables.k):
+        upper = idp.domain_bounds(tables.data.values, factor)
+        found = idp.masking(method, ranking, k, upper, epsilon)
+        alone = idp.masking_sse(found, found.clusters.centroids[None], variances)[0]
+        ratios.append(idp.expected_sse(found, variances) / alone)
     figure = f"that of microaggregation alone times {range_of(ratios)}"
     return counted((each >= 1 - 1e-9 for each in ratios), figure)
 
 
 def _no_value_closer(tables: Tables) -> Outcome:
-    ranking = Ranking.of(tables.data.values)
-    upper = domain_bounds(tables.data.values, tables.errors.values_of("domain_factor")[0])
+    ranking = idp.Ranking.of(tables.data.values)
+    upper = idp.domain_bounds(tables.data.values, tables.errors.values_of("domain_factor")[0])
     every = product(tables.errors.values_of("epsilon"), tables.k)
     closer = {(epsilon, k): _closer(ranking, upper, k, epsilon) for epsilon, k in every}
     (epsilon, k), most = max(closer.items(), key=lambda item: item[1])
@@ -110,21 +101,21 @@ def _no_value_closer(tables: Tables) -> Outcome:
     )
 
 
-def _closer(ranking: Ranking, upper: Floats, k: int, epsilon: float) -> int:
+def _closer(ranking: idp.Ranking, upper: Floats, k: int, epsilon: float) -> int:
     """Return how many values iDP-CBLS is expected to leave closer than the centroid alone is."""
-    found = masking("idp_cbls", ranking, k, upper, epsilon)
+    found = idp.masking("idp_cbls", ranking, k, upper, epsilon)
     clusters, closer = found.clusters, 0
     for nth in range(int(clusters.sizes.max())):
         there = clusters.sizes > nth
         values = ranking.values[:, clusters.starts + np.where(there, nth, 0)]
         alone = (clusters.centroids - values) ** 2
-        less = expected_squares(found, values) < alone * (1 - 1e-9)
+        less = idp.expected_squares(found, values) < alone * (1 - 1e-9)
         closer += int(np.sum(less[:, there]))
     return closer
 
 
 def _hides_in_a_group(tables: Tables) -> Outcome:
-    ranking, shares = Ranking.of(tables.data.values), {}
+    ranking, shares = idp.Ranking.of(tables.data.values), {}
     for k in tables.k:
         memberships = ranking.clusters(k).memberships.T
         _, which, sizes = np.unique(memberships, axis=0, return_inverse=True, return_counts=True)
@@ -139,7 +130,7 @@ def _hides_in_a_group(tables: Tables) -> Outcome:
 
 def _as_claimed(name: str, table: pd.DataFrame) -> Outcome:
     reading, clusters = READINGS[name]
-    own = table["method"].isin(METHODS[2:]) & (table["domain"] == "public")
+    own = table["method"].isin(idp.METHODS[2:]) & (table["domain"] == "public")
     part = table[own & (table["reading"] == reading) & (table["clusters"] == clusters)]
     part = require_any(part, "an audit of it")
     comparisons = (UNKNOWN if pd.isna(h) else Comparison(1.0 if h else -1.0) for h in part["holds"])
@@ -276,7 +267,7 @@ TESTS: Mapping[str, Test] = {
         }
     ),
     "falls_with_k": _falls_with_k,
-    "cluster_based_orders_of_magnitude": partial(_below_by_orders_of_magnitude, METHODS[:3]),
+    "cluster_based_orders_of_magnitude": partial(_below_by_orders_of_magnitude, idp.METHODS[:3]),
     "beats_dp_by_orders_of_magnitude": partial(_below_by_orders_of_magnitude, ["dp"]),
     "cluster_based_at_less_epsilon": _of_less_epsilon(_cluster_based_at_less_epsilon),
     "cluster_based_best_at_small_k": _cluster_based_best_at_small_k,

@@ -22,13 +22,7 @@ from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries.shared import (
-    PROJECTIONS,
-    OfTrueRecords,
-    margin_over,
-    of_all_attributes,
-    of_random_attributes,
-)
+from reproduction.papers.multirr.queries import shared
 from reproduction.study import Cell
 
 COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
@@ -36,7 +30,7 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterQueries(OfTrueRecords):
+class ClusterQueries(shared.OfTrueRecords):
     """Simulates cells of Tables 1 and 2 on `data`, the original records of Adult.
 
     Queries have a `coverage` of sigma. Dependences treat `ordinal` attributes as such.
@@ -64,12 +58,12 @@ class ClusterQueries(OfTrueRecords):
         sets = list(combinations(self.data.domain.names, number))
         if number == ATTRIBUTES_OF_A_QUERY:
             errors = self.errors(cell, protocols, generator, replicates)
-            return of_all_attributes(errors, sets, generator, self.chances(cell, sets))
+            return shared.of_all_attributes(errors, sets, generator, self.chances(cell, sets))
 
         def alone(names: tuple[str, ...], runs: int) -> Floats:
             return self.errors(cell, protocols, generator, runs)(names)
 
-        return of_random_attributes(alone, sets, generator, replicates)
+        return shared.of_random_attributes(alone, sets, generator, replicates)
 
     def errors(
         self,
@@ -93,13 +87,13 @@ class ClusterQueries(OfTrueRecords):
             files = np.broadcast_to(counts, (runs, counts.size))
             reports = channel.randomize_counts(files, generator)
             shape = self.data.domain.project(cluster).shape
-            return PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
+            return shared.PROJECTIONS[cell["projection"]](reports, channel).reshape(runs, *shape)
 
         def of(names: tuple[str, ...]) -> Floats:
             true = self.true_counts(cell, names)
             asked_of = ([c for c in each.clusters if {*names} & {*c}] for each in protocols)
             estimated = [
-                reduce(mul, (margin_over(names, each, joint(each)) for each in clusters))
+                reduce(mul, (shared.margin_over(names, each, joint(each)) for each in clusters))
                 for clusters in asked_of
             ]
             queries = random_queries(true.size, self.coverage, runs, generator)
@@ -202,4 +196,4 @@ class ThresholdSweep:
         simulator, protocols = self.queries_on(cell["records"]), [*self.protocols(cell).values()]
         errors = simulator.errors(cell, protocols, generator, replicates)
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        return of_all_attributes(errors, pairs, generator)
+        return shared.of_all_attributes(errors, pairs, generator)

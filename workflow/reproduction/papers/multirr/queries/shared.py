@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+import deniable.randomized_response as rr
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.estimation import (
@@ -15,17 +16,6 @@ from deniable.estimation import (
     euclidean_projection,
     likelihood_or_uniform,
     unbiased_or_uniform,
-)
-from deniable.randomized_response import (
-    Clustering,
-    ClusterMechanism,
-    Protocol,
-    Reading,
-    cluster_attributes,
-    dependences,
-    epsilons,
-    p_of_epsilon,
-    rr_clusters,
 )
 from deniable.records import Domain, Microdata
 
@@ -54,18 +44,18 @@ class OfTrueRecords:
     @cached_property
     def dependences(self) -> pd.DataFrame:
         """Dependences of the original data: an inference, see the report's section on clusters."""
-        return dependences(self.data, self.ordinal)
+        return rr.dependences(self.data, self.ordinal)
 
-    def clusters(self, cell: Cell) -> Clustering:
+    def clusters(self, cell: Cell) -> rr.Clustering:
         """Return the clusters that the T_v and T_d of a `cell` form."""
-        return cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+        return rr.cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
 
     def independent(self, cell: Cell) -> "Stated":
         """Return RR-Independent at the matrix and the p, or the epsilon, of a `cell`."""
         single = tuple(combinations(self.data.domain.names, 1))
         return self.clustered({**cell, "mechanism": "kronecker"}, single)
 
-    def clustered(self, cell: Cell, clusters: Clustering | None = None) -> "Stated":
+    def clustered(self, cell: Cell, clusters: rr.Clustering | None = None) -> "Stated":
         """Return RR-Clusters of a `cell`, by p or epsilon; `clusters` are by default its own."""
         formed = clusters or self.clusters(cell)
         given = "p" if "p" in cell else "epsilon"
@@ -76,23 +66,23 @@ class OfTrueRecords:
 class Stated(NamedTuple):
     """A `protocol`, its p, and the epsilons that it `spends` (`deniable.randomized_response`)."""
 
-    protocol: Protocol
+    protocol: rr.Protocol
     spends: Mapping[str, float]
 
 
 @cache
 def stated(
     domain: Domain,
-    clusters: Clustering,
-    matrix: Reading,
-    mechanism: ClusterMechanism,
+    clusters: rr.Clustering,
+    matrix: rr.Reading,
+    mechanism: rr.ClusterMechanism,
     given: str,
     value: float,
 ) -> Stated:
     """Return RR-Clusters at a `value` of p for all attributes, or of a record's "epsilon"."""
-    p = value if given == "p" else p_of_epsilon(domain, value, matrix, clusters, mechanism)
-    protocol = rr_clusters(domain, clusters, p, matrix, mechanism)
-    return Stated(protocol, {"p": p} | epsilons(protocol))
+    p = value if given == "p" else rr.p_of_epsilon(domain, value, matrix, clusters, mechanism)
+    protocol = rr.rr_clusters(domain, clusters, p, matrix, mechanism)
+    return Stated(protocol, {"p": p} | rr.epsilons(protocol))
 
 
 def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:

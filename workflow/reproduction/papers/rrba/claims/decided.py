@@ -1,28 +1,19 @@
 """Claims of privacy and of expectations ([rrba], 1 and 4.2), and the tests of all claims.
 
-`resources/claims/rrba.csv` has the sentences, and the comparisons in words. Each function decides
-the claim of its name. All but one of the claims here are decided from exact values. A claim has
-several readings if the text leaves its meaning, or the equal conditions of a comparison, open.
+All but one of the claims here are decided from exact values. A claim has several readings if the
+text leaves its meaning, or the equal conditions of a comparison, open.
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
 
+from deniable import rrba
 from deniable.display import Tables
-from deniable.rrba import (
-    answer_epsilon,
-    claimed_epsilon,
-    floor_epsilon,
-    keep_for_epsilon,
-    printed_estimate,
-    retention_from_claim,
-    variance_inflation,
-    view_epsilon,
-)
 
 from reproduction.papers.rrba.claims import convergence, tables as of_tables
 from reproduction.papers.rrba.exact import CELLS, estimate_from_two_coins, two_coins
@@ -47,13 +38,13 @@ def _two_coins_estimate(_: str) -> Outcome:
 
 
 def _two_coins_epsilon(_: str) -> Outcome:
-    epsilon = answer_epsilon([0.5, 0.5], 0.5)
+    epsilon = rrba.answer_epsilon([0.5, 0.5], 0.5)
     return counted([abs(math.exp(epsilon) - 3) < EXACT], f"epsilon {epsilon:.4f}")
 
 
 def _repeating_degrades(_: str) -> Outcome:
-    once = answer_epsilon([0.5, 0.5], 0.5)
-    rounds = {times: view_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
+    once = rrba.answer_epsilon([0.5, 0.5], 0.5)
+    rounds = {times: rrba.view_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
     figure = ", ".join(f"{times} rounds: {each:.3g}" for times, each in rounds.items())
     return counted((each > once for each in rounds.values()), figure)
 
@@ -64,15 +55,14 @@ def _efficient_if_close(reading: str) -> Outcome:
     else:
         # With two cells the floor 2 pi gives the p for which a table with the cell pi has epsilon.
         every = product(PROPORTIONS, (0.25, 0.5, 1.0, 2.0, 4.0))
-        keeps = [
-            (pi, keep_for_epsilon([2], e, 2 * pi), keep_for_epsilon([2], e)) for pi, e in every
-        ]
+        keep = partial(rrba.keep_for_epsilon, [2])
+        keeps = [(pi, keep(e, 2 * pi), keep(e)) for pi, e in every]
     gains = [_inflation(pi, pi, close) / _inflation(pi, 0.5, half) for pi, close, half in keeps]
     return counted((gain < 1 for gain in gains), f"variance ratio {range_of(gains)}")
 
 
 def _inflation(pi: float, q: float, keep: float) -> float:
-    return variance_inflation([pi, 1 - pi], [q, 1 - q], keep)
+    return rrba.variance_inflation([pi, 1 - pi], [q, 1 - q], keep)
 
 
 def _joint_reconstructed(_: str) -> Outcome:
@@ -82,7 +72,7 @@ def _joint_reconstructed(_: str) -> Outcome:
         pi, q = generator.dirichlet(np.ones(cells), (2, 25))
         for p in KEEPS:
             # Expected reports in place of counts; their sum is 1.
-            found = printed_estimate(p * pi + (1 - p) * q, q, p)
+            found = rrba.printed_estimate(p * pi + (1 - p) * q, q, p)
             errors += np.abs(found - pi).max(axis=1).tolist()
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
 
@@ -91,14 +81,14 @@ def _theorem_4_1(_: str) -> Outcome:
     """Test the epsilon of the theorem, and what it is said to imply: one error, one row."""
     tables = {f"{m} cells": [1 / m] * m for m in CELLS}
     tables |= {f"2 cells, q = {q:g}": [q, 1 - q] for q in (0.4, 0.2, 0.05)}
-    found = {(at, p): answer_epsilon(q, p) for (at, q), p in product(tables.items(), KEEPS)}
+    found = {(at, p): rrba.answer_epsilon(q, p) for (at, q), p in product(tables.items(), KEEPS)}
     # Bayes, with q = pi: the posterior is (p + (1 - p) pi) pi / pi.
     after = {(p, pi): p + (1 - p) * pi for p in (0.4, 0.5) for pi in (0.01, 0.05, 0.1, 0.25)}
     odds = (
-        math.log(new / (1 - new) / pi * (1 - pi)) / claimed_epsilon(p)
+        math.log(new / (1 - new) / pi * (1 - pi)) / rrba.claimed_epsilon(p)
         for (p, pi), new in after.items()
     )
-    ratios = [epsilon / claimed_epsilon(p) for (_, p), epsilon in found.items()]
+    ratios = [epsilon / rrba.claimed_epsilon(p) for (_, p), epsilon in found.items()]
     return counted(
         (each <= 1 + EXACT for each in (*ratios, *odds)),
         f"exact over claimed: {range_of(ratios)}; p = .5: "
@@ -109,9 +99,9 @@ def _theorem_4_1(_: str) -> Outcome:
 
 
 def _arbitrarily_low(_: str) -> Outcome:
-    curves = ([floor_epsilon([m], p, 0.1) for p in KEEPS] for m in CELLS)
+    curves = ([rrba.floor_epsilon([m], p, 0.1) for p in KEEPS] for m in CELLS)
     falls = [low < high for curve in curves for low, high in pairwise(curve)]
-    least = [floor_epsilon([m], 1e-6, 0.1) for m in CELLS]
+    least = [rrba.floor_epsilon([m], 1e-6, 0.1) for m in CELLS]
     return counted([*falls, *(each < 1e-3 for each in least)], f"at p = 1e-6: {range_of(least)}")
 
 
@@ -129,7 +119,7 @@ def _p_from_epsilon(_: str) -> Outcome:
     decided, wrong = [], []
     pairs = ((place, *pair) for place, found in PRINTED_PAIRS.items() for pair in found)
     for place, epsilon, p in pairs:
-        derived = retention_from_claim(epsilon)
+        derived = rrba.retention_from_claim(epsilon)
         # Half a unit of the tables' one digit; a whole unit elsewhere, where digits are cut off.
         decided.append(abs(derived - p) <= (0.05 if place.startswith("Table") else 0.001))
         if not decided[-1]:
