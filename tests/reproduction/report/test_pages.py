@@ -2,6 +2,7 @@
 
 import dataclasses
 import html
+import re
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,36 @@ def test_what_fails_comes_first_the_worst_before_the_others(
         )
     ]
     assert max(places[:3]) < places[3] < places[4]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "figure", "advised"),
+    [
+        (
+            "no amount stated",
+            "the sign: holds; the amount: ratios of medians from 0.5 to 0.8",
+            True,
+        ),
+        ("holds", "ratios of medians from 0.5 to 0.8", True),
+        (
+            "no amount stated",
+            "the sign: fails; the amount: ratios of medians from 0.5 to 1.2",
+            False,
+        ),
+    ],
+)
+def test_what_to_use_for_utility_follows_from_a_claim_whatever_its_badge(
+    contents: Contents, verdict: str, figure: str, advised: bool
+) -> None:
+    tables, told = dict(contents.tables), {"verdict": verdict, "figure": figure}
+    for name in ("multirr_claims", "multirr_claim_readings"):
+        own = tables[name].iloc[[0]].assign(claim="adjustment_helps_at_small_coverage", **told)
+        tables[name] = pd.concat([tables[name], own], ignore_index=True)
+    page = render(dataclasses.replace(contents, tables=tables))
+    cards = [words(card) for card in section(page, "glance").split("<article")[1:]]
+    assert all(re.search(r"For utility: *\S", card) for card in cards)
+    advice = "add RR-Adjustment: its errors are 0.5 to 0.8 of those without it."
+    assert any(advice in card for card in cards) == advised
 
 
 def test_cards_say_what_the_one_audit_says(files: dict[str, str], contents: Contents) -> None:
