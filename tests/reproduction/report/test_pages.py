@@ -110,9 +110,9 @@ def test_what_fails_comes_first_the_worst_before_the_others(
     places = [
         first.index(says)
         for says in (
-            "iDP&#39;s released records have no finite ε",
-            "Theorem 4.1 of RRBA is false",
-            "“Equal risk” is false of an attribute",
+            "iDP&#39;s released records keep the promised ε",
+            "Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)",
+            "“Equal risk” of an attribute in a cluster",
             "An invariant matrix hides a report, not the file",
             "What is printed: what agrees, what differs",
         )
@@ -156,8 +156,8 @@ def test_cards_say_what_the_one_audit_says(files: dict[str, str], contents: Cont
     idp = audited[(audited["source"] == "idp") & audited["claim"].str.endswith("as it runs")]
     clustered = idp[(idp["unit"] == "record") & ~idp["mechanism"].isin(["dp", "idp_cbls_prose"])]
     assert np.isinf(clustered["exact_epsilon"]).all()
-    assert told["iDP's released records have no finite ε"].verdict == "fails"
-    theorem = told["Theorem 4.1 of RRBA is false"]
+    assert told["iDP's released records keep the promised ε"].verdict == "fails"
+    theorem = told["Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)"]
     rows = audited[(audited["claim"] == THEOREM) & (audited["source"] == "rrba")]
     once = rows[rows["unit"].isin(["answer", "view"])]
     beyond = (once["exact_epsilon"] - once["claimed_epsilon"]).max()

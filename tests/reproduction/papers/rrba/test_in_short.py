@@ -16,7 +16,7 @@ TABLES = all_tables()
 
 def test_theorem_4_1_fails_by_what_the_table_says() -> None:
     (theorem,) = in_short(TABLES).privacy
-    assert (theorem.verdict, theorem.says) == ("fails", "Theorem 4.1 of RRBA is false")
+    assert (theorem.verdict, theorem.says) == ("fails", "Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)")
     table = TABLES["rrba_epsilon"]
     beyond = []
     for unit in ("answer", "view"):

@@ -26,7 +26,7 @@ def in_short(tables: Tables) -> Verdicts:
     cases = f"{joined(MASKED[name] for name in CLUSTERED)} on {joined(datasets.values())}"
     verdict = PrivacyVerdict(
         "fails" if endless else "holds",
-        f"iDP's released records have {'no' if endless else 'a'} finite ε",
+        "iDP's released records keep the promised ε",
         f"ε = {at.epsilon:g} is promised; k = {at.k:g}, domain factor {at.factor:g}. In {endless} "
         f"of {len(records)} cases ({cases}) there is none: the file shows who shares a value with "
         "whom, and one person's number can change "
@@ -72,19 +72,20 @@ def _useful(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
         means = forests.groupby("method")["f_measure"].mean() if len(forests) else pd.Series()
         honest = means.reindex(names.DP_BASELINES).max()
         if "idp_cbls" in means and not pd.isna(honest):
-            learned.append(f"{honest:.3f} on {title} (iDP-CBLS {means['idp_cbls']:.3f})")
+            own_mean = f"iDP-CBLS over all k: {means['idp_cbls']:.3f}"
+            learned.append(f"{honest:.3f} on {title} ({own_mean})")
         errors = where(tables.get(names.SSE_TABLES[name]), epsilon=at.epsilon)
         bound = where(errors, method="least_dp")
         masked = where(errors, method="idp_cbls", domain_factor=at.factor, k=at.k)
         if len(bound) and len(masked):
             own_error = short(float(masked["mean_sse"].iloc[-1]))
-            least.append(f"{short(float(bound['mean_sse'].min()))} ({own_error})")
+            least.append(f"{short(float(bound['mean_sse'].min()))} (iDP-CBLS: {own_error})")
     said = []
     if learned:
         said += [f"An ε that holds: classifiers with true DP, mean F {joined(learned)}."]
     if least:
         said += [
             "If attributes are released independently and blind to the order of the records, "
-            f"true DP has a mean SSE of at least {joined(least)}."
+            f"true DP has a mean SSE of at least {joined(least)} on them."
         ]
     return " ".join(said)

@@ -41,7 +41,7 @@ def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
     at = {"matrix": "matrix {}"} | AT
     return study.PrivacyVerdict(
         "fails" if worst else "holds",
-        f"“Equal risk” is {'false' if worst else 'true'} of an attribute",
+        "“Equal risk” of an attribute in a cluster",
         f"{'True' if records['holds'].all() else 'Not always true'} of whole records. If an "
         "intruder knows all other attributes of a person, the ε of one attribute is larger than "
         f"the ε that it has by itself in {joined(counts)} (attributes in clusters, "
@@ -91,7 +91,7 @@ def _waiver(tables: Tables) -> study.PrivacyVerdict:
     true = kept == len(table) and files["holds"].all()
     return study.PrivacyVerdict(
         "holds" if true else "fails",
-        f"“As if released only once” (4.3) is {'true' if true else 'false'}",
+        "“As if released only once” (4.3)",
         f"Of d attributes, 4.3 releases each one d − 1 times.{''.join(said)} Secure sums of "
         f"{releases} releases of one binary attribute keep the ε of one in {kept} of {len(table)} "
         f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties; they spend "
@@ -116,7 +116,7 @@ def _stated(tables: Tables) -> study.PrivacyVerdict:
     ]
     return study.PrivacyVerdict(
         "holds" if own["holds"].all() else "fails",
-        f"Stated ε of whole records {'are' if own['holds'].all() else 'are not all'} kept to",
+        "Stated ε of whole records are kept to",
         "Not exceeded by the exact ε of a record, a cluster or an attribute by itself: "
         f"{', '.join(counts)}.",
         "audit",

@@ -5,7 +5,7 @@ import pandas as pd
 from deniable.display import Tables, at_least, at_most, joined
 
 from reproduction.papers.pram.sections import RIVALS
-from reproduction.study import PrivacyVerdict, Verdicts, groups_of, worst_of
+from reproduction.study import PrivacyVerdict, Verdicts, groups_of, where, worst_of
 
 INVARIANT = {"invariant_two_step": "two steps", "invariant_lazy": "keep or redraw"}
 NEVER_WORSE = 1e-6  # relative
@@ -24,15 +24,18 @@ def in_short(tables: Tables) -> Verdicts:
         all_hold = kept == len(verdicts)
         says = f"{kept} of {len(verdicts)} results on parity, breaches and β-factor privacy hold, "
         says += "for all sets of categories and grids of priors."
-        headline = f"Bounds on breaches are {'' if all_hold else 'not all '}true"
-        verdict = PrivacyVerdict("holds" if all_hold else "fails", headline, says, "pram_results")
-        found.append(verdict)
+        verdict = "holds" if all_hold else "fails"
+        found.append(PrivacyVerdict(verdict, "Bounds on breaches", says, "pram_results"))
     return Verdicts(privacy=found)
 
 
 def _invariant(tables: Tables) -> PrivacyVerdict:
     table, whole = tables["pram_variance"], tables["pram_whole_file"]
-    cost = table.loc[table["mechanism"] == "randomized_response", "inflation"]
+    rival = where(table, mechanism="randomized_response").groupby("epsilon")["inflation"]
+    costs = [
+        f"{at_least(cost.min())} to {at_most(cost.max())} at ε = {epsilon:g}"
+        for epsilon, cost in rival
+    ]
     said, kept_secret = [], whole[whole["mechanism"].isin(INVARIANT)]
     for of, part in groups_of(kept_secret, "mechanism"):
         spent = part["whole_file_epsilon"]
@@ -44,7 +47,7 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         made = tables["pram_design"]
         gains = pd.concat([made[name] / made["designed"] for name in RIVALS]).dropna()
         kept = int((gains >= 1 - NEVER_WORSE).sum())
-        designed = f"; designed by optimization it is no worse than in closed form in {kept}"
+        designed = f"; designed by optimization a matrix is no worse than in closed form in {kept}"
         designed += f" of {len(gains)} comparisons"
     return PrivacyVerdict(
         "our finding",
@@ -57,6 +60,6 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
             kept_secret, "epsilon", "whole_file_epsilon", "attribute", {"epsilon": "ε = {:g}"}
         ),
         "A matrix made without the file.",
-        f"Such a matrix has {at_least(cost.min())} to {at_most(cost.max())} times the variance of "
-        f"sampling{designed}.",
+        "Generalized randomized response, by ε, multiplies the variance of sampling by "
+        f"{joined([costs[0], costs[-1]] if costs[1:] else costs)}{designed}.",
     )

@@ -37,7 +37,7 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVe
     ends, true = f"p = {table['p'].min():g} to {table['p'].max():g}", holds == len(single)
     return study.PrivacyVerdict(
         "holds" if true else "fails",
-        f"Theorem 4.1 of RRBA is {'true' if true else 'false'}",
+        "Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)",
         f"It claims ε = ln 1 / (1 − p). At {ends} one answer keeps to that in {holds} of "
         f"{len(single)} settings"
         + (f": {study.extremes(single, *EPSILONS, 'of', AT)}" if not true else "")
