@@ -70,8 +70,19 @@ def nodes_of(file: Path) -> list[ast.AST]:
     return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
 
 
+def attributes(nodes: list[ast.AST], name: str) -> set[str]:
+    """Return what code asks of a `name` as ``name.attribute``; nothing if it stands alone, too."""
+    of = [node for node in nodes if isinstance(node, ast.Attribute)]
+    own = [node for node in of if isinstance(node.value, ast.Name) and node.value.id == name]
+    standing = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    return {node.attr for node in own} if len(own) == len(standing) else set()
+
+
 def imports(file: Path) -> Iterator[str]:
-    """Yield the full names of all modules that a file imports, wherever it does so."""
+    """Yield the full names of all modules that a file imports, wherever it does so.
+
+    Of a folder that is imported they are those of the names that it is asked for.
+    """
     for node in nodes_of(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -79,7 +90,10 @@ def imports(file: Path) -> Iterator[str]:
             assert node.level == 0, f"{file}: a relative import, which code_digest does not follow"
             assert node.module
             yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}"
+                of = attributes(nodes_of(file), alias.asname or alias.name)
+                yield from (f"{node.module}.{alias.name}.{name}" for name in of)
 
 
 def module_files(name: str) -> Iterator[Path]:
@@ -161,15 +175,25 @@ def handed_on(folder: Path) -> set[str]:
 
 
 def asked(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the imports from the library in Python or in rules: of which place which name."""
+    """Yield the imports from the library in Python or in rules: of which place which name.
+
+    What a folder that is imported is asked for as ``folder.name`` counts as imported from there.
+    """
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".py":  # rules are no Python, their imports are
         text = "\n".join(re.findall(r"^(?:from|import) [^(\n]+(?:\([^)]*\))?", text, re.MULTILINE))
-    for node in ast.walk(ast.parse(text)):
+    nodes = list(ast.walk(ast.parse(text)))
+    for node in nodes:
         if isinstance(node, ast.Import):
             named = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            named = [(str(node.module), alias.name) for alias in node.names]
+            named = []
+            for alias in node.names:
+                place, of = f"{node.module}.{alias.name}", set[str]()
+                package, *parts = place.split(".")
+                if package in PACKAGES and PACKAGES[package].joinpath(*parts).is_dir():
+                    of = attributes(nodes, alias.asname or alias.name)
+                named += [(place, name) for name in sorted(of)] or [(str(node.module), alias.name)]
         else:
             continue
         yield from ((place, name) for place, name in named if place.split(".")[0] in PACKAGES)
@@ -218,6 +242,24 @@ def test_what_reaches_into_a_folder_is_found(
     tmp_path: Path, code: str, found: list[str], suffix: str
 ) -> None:
     file = tmp_path / f"file.{suffix}"
+    file.write_text(f"{code}\n", encoding="utf-8")
+    assert list(reached(file)) == found
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from deniable import channels\nchannels.Channel", []),
+        ("from deniable import channels as c\nc.Channel", []),
+        ("from deniable import channels\nchannels.exact.f", ["deniable.channels.exact"]),
+        ("from deniable import channels\nf(channels)", ["deniable.channels"]),
+        ("from deniable import channels\nchannels.Channel(channels)", ["deniable.channels"]),
+    ],
+)
+def test_a_folder_is_imported_only_for_names_that_are_seen(
+    tmp_path: Path, code: str, found: list[str]
+) -> None:
+    file = tmp_path / "file.py"
     file.write_text(f"{code}\n", encoding="utf-8")
     assert list(reached(file)) == found
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-import deniable.randomized_response as rr
+from deniable import randomized_response as rr
 from deniable.files import read_table, write_table
 from deniable.records import read_true_records
 

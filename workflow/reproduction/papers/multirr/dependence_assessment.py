@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-import deniable.randomized_response as rr
+from deniable import randomized_response as rr
 from deniable.arrays import Floats, at_least
 from deniable.errors import from_extras
 from deniable.records import Microdata

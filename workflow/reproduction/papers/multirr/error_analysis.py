@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-import deniable.randomized_response as rr
-from deniable import estimation
+from deniable import estimation, randomized_response as rr
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata

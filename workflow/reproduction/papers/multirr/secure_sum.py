@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-import deniable.randomized_response as rr
+from deniable import randomized_response as rr
 from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.privacy import linked_parties

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-import deniable.randomized_response as rr
+from deniable import randomized_response as rr
 from deniable.validation import Strict
 
 from reproduction.study import Coverage, Epsilon, Probability, Share, StudySettings, Values

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-import deniable.randomized_response as rr
+from deniable import randomized_response as rr
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.estimation import (
