@@ -34,7 +34,7 @@ APART = {"fit_surrogate", "fit_surrogates", "releases", "release_sweep", "check_
 CONTRACT = [
     *("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v"),
     *("published", "regenerated", "ci_low", "ci_high", "replicates", "data_source", "verdict"),
-    *("attribute_epsilon", "record_epsilon"),
+    *("equivalent_replicates", "attribute_epsilon", "record_epsilon"),
 ]
 
 
