@@ -24,8 +24,10 @@ def in_short(tables: Tables) -> Verdicts:
         all_hold = kept == len(verdicts)
         says = f"{kept} of {len(verdicts)} results on parity, breaches and β-factor privacy hold, "
         says += "for all sets of categories and grids of priors."
-        verdict = "holds" if all_hold else "fails"
-        found.append(PrivacyVerdict(verdict, "Bounds on breaches", says, "pram_results"))
+        verdict = PrivacyVerdict(
+            "holds" if all_hold else "fails", "Bounds on breaches", says, "pram_results"
+        )
+        found.append(verdict)
     return Verdicts(privacy=found)
 
 
