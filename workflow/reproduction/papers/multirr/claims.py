@@ -183,8 +183,10 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[study.Evid
     evidence["gains of records"] = [
         replace(each, given=each.given.ratios("adult6", "adult")) for each in evidence["thresholds"]
     ]
-    evidence["clusters"] = [study.Evidence(("any", "any"), study.source_of(clusters), clusters)]
-    evidence["exact"] = [study.Evidence(("any",), "exact", None)]
+    source = study.source_of(clusters)
+    evidence["clusters"] = [study.Evidence(("any", "any"), source, clusters)]
+    exact = source if source == "surrogate" else "exact"  # without verdicts on surrogate data
+    evidence["exact"] = [study.Evidence(("any",), exact, None)]
     return evidence
 
 
