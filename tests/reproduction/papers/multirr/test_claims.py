@@ -520,6 +520,11 @@ def test_claims_without_tables_are_decided() -> None:
     assert set(rows["data_source"]) == {"exact"}
     (of_both,) = by_sentence(rows).query("claim == 'minimum_randomization'")["verdict"]
     assert of_both == "depends on the reading"
+    surrogates = {
+        name: table.assign(data_source="surrogate") for name, table in run_by_run(one()).items()
+    }
+    none = decide_claims(claims, evidence_of(surrogates), "mechanism", "projection")
+    assert set(none["verdict"]) == set(none["data_source"]) == {"surrogate"}
     # The trace of the variance for 16 categories, also in pram_design (education).
     assert "617 against 219 (epsilon 0.5)" in set(rows["figure"].str.split(", ").str[0])
 
