@@ -79,7 +79,7 @@ def _useful(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
         masked = where(errors, method="idp_cbls", domain_factor=at.factor, k=at.k)
         if len(bound) and len(masked):
             own_error = short(float(masked["mean_sse"].iloc[-1]))
-            least.append(f"{short(float(bound['mean_sse'].min()))} (iDP-CBLS: {own_error})")
+            least.append(f"{at_least(bound['mean_sse'].min())} (iDP-CBLS: {own_error})")
     said = []
     if learned:
         said += [f"An ε that holds: classifiers with true DP, mean F {joined(learned)}."]
