@@ -278,8 +278,10 @@ def _errors_of(
     else:
         values, squares = estimate @ weights.T, estimate @ (weights**2).T
         moments = frequencies @ (channel.solve(weights) ** 2).T
-    own, fixed = (squares, 0) if target == "file" else (values**2, 1)
-    variance = (moments - own) / (records - fixed)
+    if target == "file":
+        variance = (moments - squares) / records
+    else:
+        variance = (moments - values**2) / (records - 1)
     return roots_of_variances(variance, 1e-12 * np.abs(moments) / records)
 
 

@@ -251,7 +251,8 @@ def read_channel(path: Path | str) -> NamedChannel:
 
     Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
     file cannot be read, if rows and columns differ without the word "report" in the header, if a
-    name is there twice, if a value is missing, negative or no number, or a row does not sum to 1.
+    name is there twice, if a value is missing, negative or not a number, or if a row does not sum
+    to 1.
     """
     file = Path(path)
     header, *rows = rows_of(file)

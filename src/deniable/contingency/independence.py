@@ -34,7 +34,8 @@ Carlo tables from the fitted null, fitted again, give the p-value.
 For several keep-or-replace channels with the same retention probability, such as the blocks of
 [rrba], pass the sum of their counts and the channel with the average replacement, weighted by
 counts. The expectation is then exact, also if later channels depended on earlier values. The
-variance is overstated by that of the replacements between blocks, so the test is conservative.
+variance is overstated by the variance of the replacements between blocks, so the test is
+conservative.
 
 **Weights** that depend on the answers distort a table, and every test that counts records as one
 each then rejects a true null of the population. Here the model is fitted by the weights (a

@@ -167,8 +167,9 @@ def _by_own_inverse(
     errors = channel.standard_errors(counts, target, weights, "own")
     proportions = channel.estimate(counts, "own")
     estimate = proportions if weights is None else np.asarray(proportions @ weights.T)
-    low, high = estimate - sqrt(squared) * errors, estimate + sqrt(squared) * errors
-    if method == "score":
+    if method == "wald":
+        low, high = estimate - sqrt(squared) * errors, estimate + sqrt(squared) * errors
+    else:
         low, high = _score_limits(channel, counts, weights, squared, file=target == "file")
     return estimate, low, high, errors
 

@@ -77,7 +77,8 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
     [rrba] prints the divergence (2) without a D_KL and with logarithms of counts. Its Tables 4 and
     5 name their numbers distances, and these have the size of the root. The maximum is sqrt(ln 2),
     for tables without a common cell. Each table of `estimated` and `true`, shape (..., cells), is
-    divided by its sum. Negative cells and empty tables are a `DeniableError`: project first.
+    divided by its sum. Negative cells and empty tables are a `DeniableError`: project the estimate
+    first.
 
     Examples
     --------

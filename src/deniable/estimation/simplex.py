@@ -75,7 +75,8 @@ def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
     """Return the unbiased estimate; uniform, with a warning, if the `channel` is singular.
 
     `reports` are counts of randomized values, shape (..., reports); the estimate has the shape
-    (..., categories). In a product only singular attributes are uniform, independent of others.
+    (..., categories). In a product only the singular attributes are uniform, and independent of the
+    others.
     """
     return estimated_or_uniform(reports, channel, lambda counts, known: known.estimate(counts))
 

@@ -34,9 +34,10 @@ class Transactions:
     """Randomized records of binary items, and the channel of each item.
 
     The `channel` has one factor per item, over two categories: 0 absent, 1 present. `columns` are
-    the reports of each item, shape (records,), read one by one and held as bits; `names` are those
-    of items. Raises `ChannelError` if a channel is not over two categories. Raises `DataError` if
-    columns, channels and names differ in number, columns in length, or a value is not 0 or 1.
+    the reports of each item, shape (records,), read one by one and held as bits; `names` are the
+    names of items. Raises `ChannelError` if a channel is not over two categories. Raises
+    `DataError` if columns, channels and names differ in number, columns in length, or a value is
+    not 0 or 1.
     """
 
     def __init__(

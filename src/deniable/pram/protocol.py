@@ -176,7 +176,8 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     """Return the proportions of the joint cells of some attributes, `names`, flat.
 
     `data` has at least one record. Survey `weights`, shape (len(data),), are not negative, with a
-    positive sum: a matrix that is invariant for weighted proportions is that of [pram], (2.7).
+    positive sum: a matrix that is invariant for the weighted proportions is the one of [pram],
+    (2.7).
     """
     given = None if weights is None else np.asarray(weights, dtype=float)
     if given is not None:

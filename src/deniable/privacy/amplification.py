@@ -87,7 +87,8 @@ def witness(
 
     Neither an upward breach from `rho_1` to `rho_2` nor a downward one exists if and only if the
     parity is at most `largest_parity`. At equality there is none, because the inequalities of
-    Definition 3.1 are strict; with weak ones, as in its source, a prior of rho_1 reaches rho_2.
+    Definition 3.1 are strict; with weak ones, as in its source, a prior of probability rho_1
+    reaches rho_2.
 
     The category that gives the decisive randomized value most often has a prior between the least
     that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest. The

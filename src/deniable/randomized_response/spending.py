@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
     """Return the exact epsilons of a `protocol`, rounded up, as columns of tables.
 
-    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for one attribute.
+    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for a change in
+    one attribute.
     """
     of_attributes = protocol.epsilon_by_changed_attribute()
     return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}

@@ -83,7 +83,9 @@ def refuse_impossible(design: CollectionDesign, clients: int) -> None:
         )
     cells = [sum(design.tables[each].cells for each in own) for own in design.questions]
     # In a block of fewer clients than questions, each client adds the rows of one question.
-    if (rows := min(-(-clients // design.block) * sum(cells), clients * max(cells))) > MAX_ROWS:
+    blocks = -(-clients // design.block)
+    rows = min(blocks * sum(cells), clients * max(cells))
+    if rows > MAX_ROWS:
         raise DeniableError(
             f"{clients:,} clients in blocks of {design.block:,} have up to {rows:,} rows of "
             f"answers; allowed: {MAX_ROWS:,}. Make the blocks larger"

@@ -6,7 +6,8 @@ tables. Messages may be lost, repeated, late or malformed.
 
 `Collection` has the counts of whole blocks without clients, for many replicates in parallel. Their
 distribution is the one of the protocol with one table. Given the table of their block, clients
-answer independently. So counts of true answers are binomial, of fake answers multinomial.
+answer independently. So counts of true answers are binomial, and counts of fake answers are
+multinomial.
 """
 
 from collections import Counter, defaultdict

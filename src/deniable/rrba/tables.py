@@ -188,7 +188,8 @@ def drawn_distribution(table: Floats) -> Floats:
     """Return the distribution of fake answers by (3), also for a `table` that is none.
 
     A uniform number u leads to the first cell with a cumulative sum above u. Negative cells are
-    never drawn, those after them less often than stated. A distribution is returned unchanged.
+    never drawn, and cells after them less often than their entry says. A distribution is returned
+    unchanged.
     """
     possible = table >= 0
     if possible.all():

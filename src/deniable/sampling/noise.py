@@ -89,7 +89,8 @@ class KeyedNoise(Noise):
     Real values get noise on the multiples of 2**-1074, the smallest step between floats, as in
     OpenDP's ``make_laplace``. Every float is such a multiple, so the grid changes neither value nor
     epsilon, and the rounding of the sum to the nearest float is post-processing. Tests compare both
-    with OpenDP's sampler. The key is in `draws`; `_calls` counts calls, from 0, and is no argument.
+    with OpenDP's sampler. The key is in `draws`; `_calls` counts the calls, from 0, and is not an
+    argument.
     """
 
     draws: KeyedDraws

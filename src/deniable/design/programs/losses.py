@@ -257,7 +257,8 @@ def loss_of(
     """Return a loss by its `name`: "trace", "changed", "worst_cell" or "distance".
 
     The `proportions` have the shape (size,). The `estimator` and the `target` are for "trace" and
-    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v for u.
+    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v if u is
+    true.
     """
     pi = proportions
     if name == "changed":

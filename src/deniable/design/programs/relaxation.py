@@ -8,7 +8,8 @@ p_v = sum over s of theta[s, v] s with theta >= 0: reports are mixtures of stair
 **What n reports tell** of the proportions is n J, with J = sum over v of p_v p_v' / (pi' p_v): by
 the formula of Sherman and Morrison the covariance of the estimate by inversion, (1.3) of [pram], is
 (J^-1 - pi pi') / n. A symmetric matrix is written here as the vector y of its upper triangle, row
-by row, entries off the diagonal times the root of 2: inner products are those of matrices.
+by row, entries off the diagonal times the root of 2: inner products are equal to the inner products
+of matrices.
 
 **The program.** The function f(p) = p p' / (pi' p) of a column is homogeneous and convex in the
 order of symmetric matrices, because x' f(p) x = (x' p)^2 / (pi' p) is for every x. So f(p_v) is at

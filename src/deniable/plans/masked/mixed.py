@@ -38,8 +38,9 @@ SUM = "numbers and categories are drawn independently, so their epsilons are add
 class MixedPlan(Plan):
     """Masked numbers beside randomized columns, in one file with one row for each record.
 
-    Both parts are plans of their own. Random numbers are independent, and another record can change
-    both parts, so exact epsilons add up. `of` makes the plan from its parts.
+    Both parts are plans of their own. Their random numbers are independent, and another record can
+    change both parts, so the exact epsilon of a record is the sum. `of` makes the plan from its
+    parts.
 
     The `schema` has all columns, and the `target` is the sum of both parts: the masked `numbers`
     with their public class, and the `categories`, of kind columns or strata. `chosen_from`,
