@@ -107,7 +107,7 @@ WRONG = [
     (f"{GRID}.p", [math.nan], f"{GRID}.p[0]: nan; allowed: below 1"),
     (f"{GRID}.p", [math.inf], f"{GRID}.p[0]: inf; allowed: below 1"),
     (f"{GRID}.p", [True], f"{GRID}.p[0]: True; allowed: a number"),
-    (f"{GRID}.p", [0.1, 0.1], f"{TABLES}: the grids hold the cell dataset adult, matrix printed"),
+    (f"{GRID}.p", [0.1, 0.1], f"{TABLES}: the grids have the setting dataset adult, matrix printed"),
     (f"{GRID}.t_d", [1.5], f"{GRID}.t_d[0]: 1.5; allowed: at most 1"),
     (f"{GRID}.t_v", [50.5], f"{GRID}.t_v[0]: 50.5; allowed: a whole number"),
     (f"{GRID}.matrix", ["kept"], f"{GRID}.matrix[0]: 'kept'; allowed: printed, keep, diagonal"),
@@ -336,13 +336,13 @@ def left_in(project: Path) -> list[str]:
         (
             ["--configfile", "bad.yaml"],
             "seed: -1\nextra: 1\n",
-            ["the config has 2 faults", "seed: -1; allowed: at least 0", "extra: unknown option"],
+            ["the config has 2 errors", "seed: -1; allowed: at least 0", "extra: unknown option"],
         ),
         slow(
             ["--configfile", "bad.yaml"],
             "releases:\n- {name: r, data: adult, mode: test, plan: {kind: columns, epsilon: 1, "
             "columns: [sex, age]}}\n",
-            ["the config has a fault", "releases[0].plan.columns[1]: 'age' is not a column"],
+            ["the config has an error", "releases[0].plan.columns[1]: 'age' is not a column"],
         ),
         slow(["--config", "seed=abc"], None, ["seed: 'abc'; allowed: a whole number"]),
         slow(

@@ -89,20 +89,20 @@ def test_absent_cells_are_named() -> None:
 
 
 def test_what_is_no_term_and_no_rule_is_refused() -> None:
-    with pytest.raises(DataError, match="'k is 3' names no cells"):
+    with pytest.raises(DataError, match="'k is 3' is not a valid term"):
         CELLS.places("k is 3")
     with pytest.raises(DataError, match="'above' is not a rule"):
         compared("method = a", "method = b", rule="above")
 
 
 def test_a_slip_in_a_row_is_refused_and_leaves_no_claim_undecided() -> None:
-    with pytest.raises(DataError, match=r"'q = 3' names no cells.* k, method"):
+    with pytest.raises(DataError, match=r"'q = 3' is not a valid term.* k, method"):
         CELLS.places("q = 3")
-    with pytest.raises(DataError, match="names no cell: method"):
+    with pytest.raises(DataError, match="selects no cell: method"):
         compared("k = 1", "k = 2", each="")
-    with pytest.raises(DataError, match="names 'ratio'; there are"):
+    with pytest.raises(DataError, match="uses 'ratio'; available: "):
         compared("method = a", "method = b", figure="{ratio}")
-    with pytest.raises(DataError, match="names 'q'; there are k, method"):
+    with pytest.raises(DataError, match="uses 'q'; available: k, method"):
         compared("method = a", "method = b", figure="[{q}]")
 
 

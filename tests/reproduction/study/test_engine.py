@@ -312,9 +312,9 @@ def test_a_cell_that_is_missing_or_there_twice_is_named() -> None:
     cells = cells_of_grids([{"p": [0.1, 0.3]}])
     rows = pd.DataFrame({"p": [0.3, 0.1], "regenerated": [3.0, 1.0]})
     assert in_order(rows, cells)["regenerated"].tolist() == [1.0, 3.0]
-    with pytest.raises(DeniableError, match=r"lack the cell \(0\.1,\); delete results/studies"):
+    with pytest.raises(DeniableError, match=r"lack the setting \(0\.1,\); delete results/studies"):
         in_order(rows[:1], cells)
-    with pytest.raises(DeniableError, match="hold a cell twice"):
+    with pytest.raises(DeniableError, match="have a setting twice"):
         in_order(pd.concat([rows, rows]), cells)
 
 

@@ -42,7 +42,7 @@ def test_half_a_unit_of_the_last_digit(printed: str, half: float) -> None:
         ("p,value\n0.1,0.5\n0.2\n", "line 3 has 1 values"),
         ("p,value\n0.1,0.2,0.5\n", "line 2 has 3 values, but the header names 2"),
         ("p,value,p\n1,2,3\n", "names a column twice"),
-        ("p,value\n", "no printed numbers below the header"),
+        ("p,value\n", "no published numbers below the header"),
         ("p,value\n0.1,1_0\n", "line 2, column 'value': '1_0' is not a number"),
         ("p,value\n0.1,1e400\n", "line 2, column 'value': '1e400' is not a number"),
         (

@@ -41,7 +41,7 @@ def test_an_infinite_epsilon_is_worst_unless_it_is_claimed() -> None:
 def test_extremes_cover_all_rows_and_name_them() -> None:
     said = extremes(CASES, "claimed", "exact", "of", AT)
     assert said == (
-        "2.00 → 9.00 at worst (b or c, p = 0.5: odds × 1,100), at most 50.0 times what is claimed "
+        "2.00 → 9.00 at worst (b or c, p = 0.5: odds × 1,100), at most 50.0 times the claimed ε "
         "(0.00100 → 0.0500: a, p = 0.1) and up to 0.511 where 0 is claimed (d, p = 0.1)"
     )
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:  # not at run time: every job's process reads this module
     import pandas as pd
 
 WHOLE_TABLE = "reproduction.study.page_tables:whole_table"
-OUTPUT_RTOL = 2e-8  # tables have 9 digits: numbers that differ by less, relatively, are the same
-COMPUTED = 1e-6  # the same for sums and solvers, which differ with versions and kinds of processor
-DESIGN_RTOL = 1e-3  # the same for channels found by search, which stops near the optimum
+OUTPUT_RTOL = 2e-8  # relative tolerance of numbers in tables, which have 9 significant digits
+COMPUTED = 1e-6  # of sums and solvers: their results differ between versions and processors
+DESIGN_RTOL = 1e-3  # of matrices found by search, which stops near the optimum
 
 
 def resolve(place: str) -> Any:
@@ -29,16 +29,16 @@ def resolve(place: str) -> Any:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table, for the baseline that a quick run is compared with."""
+    """The columns of a table. The baseline uses them to compare a quick run with an earlier one."""
 
-    keys: tuple[str, ...]  # they name a row; none: its place among rows that are otherwise unnamed
+    keys: tuple[str, ...]  # identify a row; if empty, its position among unnamed rows does
     estimate: str = ""  # the column that ci_low and ci_high belong to, if there is one
     summary: Literal["median", "mean"] = "mean"  # of the estimate's replicates
     verdict: str = "verdict"  # the column of verdicts
-    by_chance: tuple[str, ...] = ()  # texts, and random columns without interval: not kept
+    by_chance: tuple[str, ...] = ()  # texts, and random columns without an interval: not kept
     rows_by_chance: tuple[str, str] | None = None
-    """A column and the beginning of its text in random rows, which are not kept either."""
-    tolerance: float = COMPUTED  # relative, of numbers that do not depend on chance
+    """A column, and the beginning of its text in random rows. Such rows are not kept either."""
+    tolerance: float = COMPUTED  # relative, of numbers that are not random
     decided_elsewhere: bool = False  # a verdict rests on simulated numbers of other rows or tables
 
 
@@ -47,25 +47,25 @@ class AnalysisTable:
     """A table that no study fills."""
 
     id: str  # of the file, without ".csv"
-    columns: Columns  # their description
+    columns: Columns  # the description of its columns
     audited: tuple[str, ...] = field(default=(), repr=False)
     """The functions of `reproduction.papers.audit` that read its claims of privacy. They do not
-    make the table: the digests of its jobs follow neither their names nor their code."""
+    compute the table, so the digests of its jobs cover neither their names nor their code."""
 
 
 @dataclass(frozen=True)
 class Study:
     """An experiment that is repeated over the settings of a grid."""
 
-    simulator: str  # a `reproduction.study.Simulator`: the class, or a class method that makes one
+    simulator: str  # a class with the protocol `Simulator`, or a class method that returns one
     summary: Literal["median", "mean"] = "mean"  # of the replicates of each output
     published_column: str = ""  # of the published values in their files
-    published_replicates: int | None = None  # behind each published value
+    published_replicates: int | None = None  # number of replicates of each published value
     datasets: tuple[str, ...] = ("adult",)
     """The original records to simulate on: none, or several as a mapping by name."""
 
     def on(self, data: Any, settings: Mapping[str, Any]) -> Any:
-        """Return the simulator with its own `settings` on original `data`, if it has data sets."""
+        """Return the simulator with those `settings` that it takes, and `data` if it uses any."""
         make = resolve(self.simulator)
         asked = {name: settings[name] for name in signature(make).parameters if name in settings}
         asked = {k: tuple(v) if isinstance(v, list) else v for k, v in asked.items()}
@@ -87,7 +87,7 @@ class StudyTable:
     study: str = ""  # by default its own id
     published: tuple[str, ...] = ()  # files under resources/published, without ".csv"
     where: Mapping[str, Any] = field(default_factory=dict)
-    """The settings and outputs of the study in the table, by value or values; by default all."""
+    """The value, or values, of settings and outputs of the study in the table; by default all."""
     value: str = ""  # the column of summaries, by default "regenerated" or the summary's name
     reshape: str = ""  # a function of the results, applied before they are compared
     finish: str = ""  # (results, published values or None) -> the table, in place of `compare`
@@ -97,17 +97,17 @@ class StudyTable:
     audited: tuple[str, ...] = field(default=(), repr=False)  # as in `AnalysisTable`
 
     def __post_init__(self) -> None:
-        """Take the study of the same name, unless another is given."""
+        """Set the default: the study of the same name."""
         object.__setattr__(self, "study", self.study or self.id)
 
     def holds(self, cell: Mapping[str, Any]) -> bool:
-        """Return whether a setting or row, `cell`, belongs to the table."""
+        """Return whether a `cell` (a setting or a row) belongs to the table."""
         asked = {k: v if isinstance(v, tuple) else (v,) for k, v in self.where.items() if k in cell}
         return all(cell[key] in values for key, values in asked.items())
 
     @property
     def compared(self) -> bool:
-        """Whether its rows are compared with published values one by one."""
+        """Whether each of its rows is compared with a published value."""
         return bool(self.published) and not (self.reshape or self.finish)
 
     def columns(self, study: Study) -> Columns:
@@ -129,10 +129,10 @@ class Analysis:
     name: str  # the rule
     tables: tuple[AnalysisTable, ...]  # its outputs
     data: tuple[str, ...] = ()  # files in results/data, without their ending
-    needs: tuple[str, ...] = ()  # tables among its inputs, by id
+    needs: tuple[str, ...] = ()  # ids of tables among its inputs
     settings: tuple[str, ...] = ()  # its parts of the config: "studies.name", "analyses.name"
     takes_what_is_there: bool = False
-    """Whether it reads those tables of `needs` that the config requests, and needs none."""
+    """Whether it reads only those tables of `needs` that the config requests, possibly none."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,12 @@ class Figure:
 
     id: str  # of the files under results/figures
     draw: str  # a function of its tables that returns a matplotlib Figure
-    shows: str  # for readers who hear the page
-    tables: tuple[str, ...] = ()  # by id; by default its own
+    shows: str  # description for screen readers
+    tables: tuple[str, ...] = ()  # ids; by default its own
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``draw``
 
     def __post_init__(self) -> None:
-        """Take the table of the same name, unless others are given."""
+        """Set the default: the table of the same name."""
         object.__setattr__(self, "tables", self.tables or (self.id,))
 
 
@@ -154,8 +154,8 @@ class Figure:
 class Section:
     """A part of a page with its own heading.
 
-    Without `prepare` and `template` it shows all rows of the table of its name, and the figure of
-    that name if there is one.
+    Without `prepare` and `template` it shows all rows of the table with its id, and the figure with
+    that id if there is one.
     """
 
     id: str  # its anchor
@@ -163,12 +163,12 @@ class Section:
     link: str = ""  # its name in the list of contents, by default the title up to a colon
     prepare: str = ""  # a function of all tables that returns the variables of the template
     template: str = ""
-    """A paper's template, "folder/name", by default named after the function, or a report's own."""
-    needs: tuple[str, ...] = ("",)  # tables without which it is left out; "" is its own
+    """A template of a paper ("folder/name", by default named after the function) or the report."""
+    needs: tuple[str, ...] = ("",)  # tables that it cannot be shown without; "" is its own
     options: Mapping[str, Any] = field(default_factory=dict)  # further arguments of ``prepare``
 
     def __post_init__(self) -> None:
-        """Need the table of the same name, and show all of it, unless others are given."""
+        """Set the defaults: need the table of the same name, and show all its rows."""
         object.__setattr__(self, "needs", tuple(name or self.id for name in self.needs))
         object.__setattr__(self, "link", self.link or self.title.partition(":")[0])
         if not self.prepare and not self.template:
@@ -177,7 +177,7 @@ class Section:
             object.__setattr__(self, "options", {"name": self.id})
 
     def possible(self, tables: Mapping[str, "pd.DataFrame"]) -> bool:
-        """Return whether the tables that it needs are among `tables`, by id, and not empty."""
+        """Return whether `tables`, by id, contains the needed tables, and none is empty."""
         return all(name in tables and len(tables[name]) for name in self.needs)
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
@@ -200,13 +200,13 @@ class Paper:
     sections: tuple[Section, ...]  # of the pages
 
     def __post_init__(self) -> None:
-        """Complete the names that are relative to its folder."""
+        """Complete the names of code and templates that are relative to its folder."""
         for each in fields(self):
             object.__setattr__(self, each.name, _complete(getattr(self, each.name), self.key))
 
 
 def _complete(entry: Any, paper: str) -> Any:
-    """Return an entry with full names of its code and its template."""
+    """Return an `entry` of a `paper` with full names of its code and its template."""
     if isinstance(entry, str):
         return f"reproduction.papers.{paper}{entry}" if entry.startswith(".") else entry
     if isinstance(entry, tuple):

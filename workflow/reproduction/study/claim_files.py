@@ -1,20 +1,21 @@
 """Claims of a paper as rows of a CSV file: each sentence, and the comparison that decides it.
 
 `resources/claims/<paper>.csv` has one row per claim, in the order of the text. The columns
-``claim``, ``section``, ``printed``, ``kind``, ``test`` and ``about`` are as in `Claim`. So is
-``amount``, the last one, which is optional. A claim on cells states their comparison in five more
-columns. Without them, a function of the paper decides.
+``claim``, ``section``, ``printed``, ``kind``, ``test``, ``about`` and the optional last one,
+``amount``, are the fields of `Claim`. A claim on values of tables states their comparison in five
+more columns. If these are empty, a function of the paper decides the claim.
 
-- ``left`` and ``right``: the cells of the two sides, or a number. Each cell of one side is compared
-  with each of the other. Terms between semicolons name cells. ``k = 3 | 5`` requires these values.
-  ``k``, ``k >= 3`` and ``k <= 5`` take the values of the table. ``k = smallest`` and
-  ``k = largest`` take the ends of several values. The word ``or`` is between alternatives.
+- ``left`` and ``right``: the values ("cells") of the two sides, or a number. Each value of one side
+  is compared with each value of the other. Terms with semicolons between them select cells.
+  ``k = 3 | 5`` requires these values. ``k``, ``k >= 3`` and ``k <= 5`` take the values of the
+  table. ``k = smallest`` and ``k = largest`` take the ends of several values. The word ``or``
+  separates alternatives.
 - ``each``: the settings of a comparison, in the same terms.
 - ``rule``: "below"; "ratio below", on the log scale; "alike", within a factor of `SIMILAR`; or
-  "within" and a tolerance of our choice.
+  "within" with an equivalence margin of our choice.
 - ``figure``: a template with the ranges ``{ratios}``, ``{left}`` and ``{right}``, the largest
-  distance ``{apart}``, or a value of the places of the first comparison, ``{left_k}`` and
-  ``{right_k}``. A part in brackets, ``[k = {k}]``, names cells with medians, each name once.
+  distance ``{apart}``, or a setting of the first comparison, ``{left_k}`` or ``{right_k}``. A part
+  in brackets, ``[k = {k}]``, lists cells with their medians, each cell once.
 """
 
 import csv
@@ -49,17 +50,17 @@ from reproduction.study.comparisons import (
 SAID = ("claim", "section", "printed", "kind", "test", "about")
 COMPARED = ("each", "left", "right", "rule", "figure")
 AMOUNT = "amount"
-Place = dict[str, Any]  # a cell, or the common part of several: values by column
+Place = dict[str, Any]  # a cell, or the common part of several cells: values by column
 TERM = re.compile(r"(\w+)(?: (=|>=|<=) (.+))?")
 IN_BRACKETS = re.compile(r"\[(.+)\]")
 RELATIONS: Mapping[str | None, Callable[[Any, float], bool]] = {
     **{">=": operator.ge, "<=": operator.le},
-    None: lambda *_: True,  # of a column alone
+    None: lambda *_: True,  # a term that is only the name of a column
 }
 
 
 class Cells(dict[tuple[Any, ...], Row]):
-    """The `rows` that claims compare, by their values in `columns`.
+    """The `rows` that claims compare, indexed by their values in `columns`.
 
     >>> cells = Cells(("k", "epsilon"), {(k, e): exact_row(k * e) for k in (1, 2) for e in (5, 7)})
     >>> cells.places("k = largest; epsilon <= 6 or k = 3; epsilon = 5")
@@ -71,10 +72,10 @@ class Cells(dict[tuple[Any, ...], Row]):
         self.columns = tuple(columns)
 
     def at(self, place: Place) -> Row:
-        """Return the row at a `place`. A `KeyError` names an absent cell."""
+        """Return the row at a `place`; raise a `KeyError` if there is none."""
         if differing := place.keys() ^ set(self.columns):
             names = ", ".join(sorted(differing))
-            raise DataError(f"a comparison names no cell: {names} is missing, or not a column")
+            raise DataError(f"a comparison selects no cell: {names} is missing, or not a column")
         return self[tuple(place[column] for column in self.columns)]
 
     def values_of(self, column: str) -> list[Any]:
@@ -99,7 +100,7 @@ class Cells(dict[tuple[Any, ...], Row]):
         return Cells(self.columns[1:], rows)
 
     def places(self, text: str) -> list[Place]:
-        """Return the places that a `text` names in the terms of a file of claims."""
+        """Return the places that a `text` selects, in the terms of a file of claims."""
         return list(chain.from_iterable(map(self._alternative, text.split(" or "))))
 
     def _alternative(self, text: str) -> Iterator[Place]:
@@ -109,8 +110,8 @@ class Cells(dict[tuple[Any, ...], Row]):
             match = TERM.fullmatch(term.strip())
             if not match or match[1] not in self.columns:
                 raise DataError(
-                    f"{term.strip()!r} names no cells; write terms as 'k = 3 | 5'. The columns "
-                    f"are {', '.join(self.columns)}"
+                    f"{term.strip()!r} is not a valid term; write terms as 'k = 3 | 5'. The "
+                    f"columns are {', '.join(self.columns)}"
                 )
             column, relation, values = match.groups()
             if relation == "=":
@@ -146,7 +147,7 @@ def _filled(template: str, values: Place) -> str:
         return template.format(**values)
     except KeyError as name:
         known = ", ".join(values)
-        raise DataError(f"the figure {template!r} names {name}; there are {known}") from None
+        raise DataError(f"the figure {template!r} uses {name}; available: {known}") from None
 
 
 class _Range(list[float]):
@@ -165,7 +166,7 @@ def _side(cells: Cells, text: str, setting: Place) -> list[tuple[Place, Row]]:
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison of cells as a file of claims states it. A call decides the claim."""
+    """A comparison of cells from a file of claims. Calling it decides the claim."""
 
     each: str  # the settings of a comparison
     left: str  # its cells or number, expected to be smaller
@@ -174,7 +175,7 @@ class Compared:
     figure: str  # a template
 
     def __call__(self, cells: Cells) -> Outcome:
-        """Compare `cells`. A `LookupError` names those that are absent."""
+        """Compare `cells`; raise a `LookupError` if some of them are absent."""
         label = IN_BRACKETS.search(self.figure)
         named: dict[str, float] = {}
         pairs: list[Pair] = []
@@ -214,8 +215,8 @@ class Compared:
 def read_claims(path: Path | str, tests: Mapping[str, Test]) -> tuple[Claim, ...]:
     """Read a paper's claims, in order, from the file at a `path` in `resources/claims`.
 
-    The functions `tests` decide claims without a comparison of cells, by claim. A `DataError`
-    reports other columns, a claim without a test, and a test without a claim.
+    The functions `tests`, by the name of the claim, decide claims without a comparison of cells.
+    Wrong columns, a claim without a test, and a test without a claim raise a `DataError`.
     """
     with Path(path).open(newline="", encoding="utf-8") as stream:
         table = csv.DictReader(stream, strict=True)

@@ -11,11 +11,11 @@ import pandas as pd
 from reproduction.study.comparisons import BETTER, UNKNOWN, Kind, Outcome, rejected
 
 Decide = Callable[[], Outcome]
-"""Decides a claim, or raises a `LookupError` if the tables lack the cells for it."""
+"""A function that decides a claim. It raises a `LookupError` if the tables lack its cells."""
 Readings = Iterable[tuple[str, Decide]]
-"""The interpretations ("readings") of a claim by name, and the function that decides each."""
+"""The interpretations of a claim ("readings"): the name of each, and the function for it."""
 Test = Callable[[Any], Outcome | Readings]
-"""Decides a claim from its evidence, or returns its readings."""
+"""A function that decides a claim from its evidence, or returns its interpretations."""
 Found = TypeVar("Found")
 
 
@@ -25,22 +25,22 @@ class Claim:
 
     id: str  # its name in tables
     section: str  # of the paper
-    printed: str  # a paraphrase of the text
+    printed: str  # the published text, paraphrased
     kind: Kind  # the settings in which it has to hold
     test: str  # the comparison, in words
     about: str  # the evidence that decides it, by its name in `decide_claims`
     decide: Test  # called with the evidence
-    amount: str = ""  # "not stated" if an adjective ("much", "small") has no number in the paper
+    amount: str = ""  # "not stated" if the paper gives no number for an adjective ("much", "small")
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Evidence that claims are decided from."""
+    """The results that a claim is decided from."""
 
-    settings: tuple[str, ...]  # its interpretation of the claim, one value a column
+    settings: tuple[str, ...]  # its interpretation of the claim, one value for each column
     source: str  # as in ``data_source``
     given: Any  # the argument of the tests
-    part: str = ""  # its name among evidence of the same settings, which decides a claim together
+    part: str = ""  # its name, if several pieces of evidence of equal settings decide together
 
 
 def source_of(table: pd.DataFrame) -> str:
@@ -50,8 +50,8 @@ def source_of(table: pd.DataFrame) -> str:
 
 COUNTS = ("comparisons", "support", "contradict")
 WORST = ("worst", "worst_low", "worst_high", "detectable")
-"""The comparison that supports an undecided claim the least: estimate, 95 % interval, and the
-smallest difference that the test finds with 80 % power."""
+"""The comparison with the least support for an undecided claim: estimate, 95 % interval, and the
+smallest difference that the test detects with 80 % power."""
 
 
 def claim_columns(*settings: str) -> tuple[str, ...]:
@@ -65,8 +65,9 @@ def decide_claims(
 ) -> pd.DataFrame:
     """Decide `claims` in order; return one row for each claim and setting, `claim_columns`.
 
-    The `evidence` is by the names that the claims are ``about``. `settings` are the columns of its
-    settings, then of the readings if tests have several. A claim without cells is undecided.
+    The keys of `evidence` are the values of ``about`` of the claims. The `settings` are columns:
+    one for each setting of the evidence, then one for interpretations if tests have several. A
+    claim without cells is undecided.
     """
     rows = []
     for claim in claims:
@@ -119,7 +120,7 @@ def found_by(decide: Callable[[], Found]) -> Found | Outcome:
 
 
 def _together(parts: Parts) -> tuple[Outcome, str]:
-    """Return all parts' outcome and source; a part without comparison supports nothing."""
+    """Return the joint outcome and source of `parts`; one without comparison supports nothing."""
     names, outcomes, sources = zip(*parts, strict=True)
     source = "surrogate" if "surrogate" in sources else sources[0]
     if len(outcomes) == 1:
@@ -142,17 +143,19 @@ NO_AMOUNT, READING, FAILS = "no amount stated", "depends on the reading", ("fail
 def by_sentence(readings: pd.DataFrame, claims: Iterable[Claim] = ()) -> pd.DataFrame:
     """Return one row for each claim of a table of `decide_claims`.
 
-    A claim holds, or fails, if it does under every reading. It *depends on the reading* if it holds
-    under one and fails under another, *on the margin* if it does so under some and is decided under
-    all others. Else it is undecided. If an adjective of one of the `claims` has no amount in the
-    paper, comparisons decide the sign only. A claim of the wrong sign fails; the badge of others is
-    *no amount stated*, with the verdict on the sign and the amount in the figure.
+    The `readings` are the claims under each interpretation. A claim holds, or fails, if it does so
+    under every interpretation. Its verdict is "depends on the reading" if it holds under one and
+    fails under another. It is "depends on the margin" if this is the verdict under some, and the
+    claim is decided under all others. Otherwise it is undecided. If the paper states no amount for
+    an adjective of one of the `claims`, comparisons decide only the sign. A claim of the wrong sign
+    fails. Other claims are "no amount stated": the figure has the verdict on the sign, and the
+    amount.
 
-    The p-value is the largest of any reading. If a claim depends on the reading, one reading has to
-    hold and another to fail: it is the larger of both least p-values, each times the number of
-    readings that it is chosen from (Bonferroni). Figure and worst comparison belong to the reading
-    with the largest p-value among those with a comparison. Counts of comparisons are of all
-    ``readings``.
+    The p-value is the largest under any interpretation. A claim that depends on the interpretation
+    has to hold under one and to fail under another. Its p-value is the larger of both least
+    p-values, each times the number of interpretations (Bonferroni). Figure and worst comparison are
+    from the interpretation with the largest p-value among those with a comparison. Counts of
+    comparisons are sums over all interpretations.
     """
     rows = []
     unstated = {claim.id for claim in claims if claim.amount}
@@ -178,7 +181,7 @@ def by_sentence(readings: pd.DataFrame, claims: Iterable[Claim] = ()) -> pd.Data
 
 
 def _of_readings(verdicts: set[str]) -> str:
-    """Return the verdict on a claim from the `verdicts` under its readings."""
+    """Return the verdict on a claim from the `verdicts` under its interpretations."""
     if len(verdicts) == 1 or "surrogate" in verdicts:
         return "surrogate" if "surrogate" in verdicts else verdicts.pop()
     if verdicts <= {*FAILS}:
@@ -190,7 +193,7 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return the `verdicts` by claim after Holm's procedure on `p_values`; the rest undecided."""
+    """Return the `verdicts` by claim, "undecided" where Holm's procedure on `p_values` fails."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", *FAILS, READING)

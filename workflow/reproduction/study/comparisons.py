@@ -6,17 +6,17 @@ procedure at `LEVEL` among all comparisons of the claim.
 
 - A claim about *every* setting, an *order* (each step of it), an *average* (one comparison) or an
   *equality* **holds** if every comparison supports it: an intersection-union test needs no
-  correction. It **fails** if one contradicts it. An equality has a margin. It is supported by two
-  one-sided tests, and contradicted by a test with both tails, so that either has its level.
-- A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure, and
-  **fails** if each contradicts it at `LEVEL`.
-- It fails as **better than published** if in all contradictions ours is the better value.
-- Else it is **undecided**. An equality with a margin of ours **depends on the margin** if a margin
-  that is a quarter smaller or larger leads to another verdict.
+  correction. It **fails** if one contradicts it. An equality has an equivalence margin. Two
+  one-sided tests support it. A test with both tails contradicts it, so that either has its level.
+- A claim about *some* setting **holds** if one comparison supports it, by Holm's procedure. It
+  **fails** if each comparison contradicts it at `LEVEL`.
+- It fails as **better than published** if our value is the better one in all contradictions.
+- Otherwise it is **undecided**. An equality with a margin of our choice **depends on the margin**
+  if a margin that is a quarter smaller or larger leads to another verdict.
 
-Standard errors are read off 95 % intervals: normal ones, or Student's if a row has ``freedom``.
-Estimates are taken as independent. Methods that answered the same queries are compared by the
-interval of their difference instead.
+Standard errors are computed from 95 % intervals: normal ones, or Student's if a row has
+``freedom``. Estimates are assumed to be independent. Methods that answered the same queries are
+compared by the interval of their difference instead.
 """
 
 import math
@@ -32,8 +32,8 @@ from deniable.estimation import Z_95
 
 LEVEL = 0.05
 POWER = 0.8
-MARGINS = (0.75, 1.0, 1.25)  # factors of a margin of ours, to see whether the verdict rests on it
-SIMILAR = 1.2  # estimates within this factor of each other count as similar: our margin
+MARGINS = (0.75, 1.0, 1.25)  # factors of a margin of our choice: does the verdict depend on it?
+SIMILAR = 1.2  # estimates within this factor of each other count as similar: our choice of margin
 
 Kind = Literal["every", "some", "average", "order", "equality"]
 BETTER: Literal["better than published"] = "better than published"
@@ -53,17 +53,17 @@ class Comparison:
 
     difference: float  # in the unit of the estimates, or on the log scale
     error: float = 0.0  # its standard error: 0 if it is exact, infinite if nothing is known
-    margin: float = 0.0  # of an equality: the difference is the margin less the distance
-    picked_from: int = 1  # estimates that the compared ones are the extremes of (Bonferroni)
+    margin: float = 0.0  # of an equality: `difference` is the margin minus the distance
+    picked_from: int = 1  # number of estimates that a compared one is an extreme of (Bonferroni)
     freedom: float = math.inf  # degrees of freedom of the standard error
-    equality: bool = False  # whether it is a distance within a margin, on either side
-    better: bool = False  # whether ours is better than the published value of an equality
+    equality: bool = False  # whether it compares a distance with a margin, on both sides
+    better: bool = False  # whether our value is better than the published value of an equality
 
     def p_value(self, sign: Literal[1, -1]) -> float:
         """Return the p-value of the test that supports (`sign` 1) or contradicts (-1) the claim.
 
-        A distance contradicts an equality by both its tails at the margin: there a distance of x
-        standard errors, beyond a margin of m, has the probability Pr(Z > x - m) + Pr(Z > x + m).
+        A distance contradicts an equality by both tails at the margin. If the margin is m standard
+        errors, a distance of x or more has the probability Pr(Z > x - m) + Pr(Z > x + m) there.
         """
         if not self.error or not self.difference or math.isinf(self.error):
             return 0.0 if sign * self.difference > 0 and not self.error else 1.0
@@ -81,7 +81,7 @@ class Comparison:
 
     @property
     def detectable(self) -> float:
-        """The smallest difference that the test finds with 80 % power."""
+        """The smallest difference that the test detects with 80 % power."""
         reach = (_quantile(each, self.freedom) for each in (1 - LEVEL / self.picked_from, POWER))
         return sum(reach) * self.error
 
@@ -93,10 +93,10 @@ UNKNOWN = Comparison(0.0, math.inf)  # neither supports a claim nor contradicts 
 class Outcome:
     """The comparisons that decide a claim."""
 
-    comparisons: tuple[Comparison, ...]  # without any the claim is undecided
+    comparisons: tuple[Comparison, ...]  # if empty, the claim is undecided
     figure: str  # the numbers for the reader, or the reason why there is no comparison
     kind: Kind = "every"  # of the claim
-    our_margin: bool = False  # of an equality: the margin is not the text's own precision
+    our_margin: bool = False  # whether an equality has our margin instead of the text's precision
 
     @property
     def support(self) -> int:
@@ -110,7 +110,7 @@ class Outcome:
 
     @property
     def p_values(self) -> tuple[float, float]:
-        """Of "holds" and of "fails": each is reached if its p-value is at most `LEVEL`."""
+        """The p-values of "holds" and "fails". A verdict is reached if its p-value <= `LEVEL`."""
         if not self.comparisons:
             return 1.0, 1.0
         found = [[each.p_value(sign) for each in self.comparisons] for sign in (1, -1)]
@@ -131,17 +131,17 @@ class Outcome:
 
     @property
     def contradictions(self) -> list[Comparison]:
-        """The comparisons that contradict the claim, the clearest first."""
+        """The comparisons that contradict the claim, smallest p-value first."""
         return sorted(self.comparisons, key=lambda each: each.p_value(-1))[: self.contradict]
 
     @property
     def worst(self) -> Comparison | None:
-        """The comparison that supports the claim the least, among those with a finite error."""
+        """The comparison with the least support for the claim, among those with finite errors."""
         told = [each for each in self.comparisons if math.isfinite(each.error)]
         return max(told, key=lambda each: (each.p_value(1), -each.difference), default=None)
 
     def with_margin(self, factor: float) -> "Outcome":
-        """Return the outcome with all margins multiplied by a `factor` above 0."""
+        """Return the outcome with each equivalence margin multiplied by a `factor` above 0."""
         moved = []
         for each in self.comparisons:
             difference = each.difference + (factor - 1) * each.margin
@@ -150,13 +150,13 @@ class Outcome:
 
     @property
     def support_by_margin(self) -> str:
-        """How many comparisons support the claim with each of `MARGINS`."""
+        """The number of comparisons that support the claim with each factor of `MARGINS`."""
         tried = (self.with_margin(factor).support for factor in MARGINS)
         return " / ".join(map(str, tried)) + f" of {len(self.comparisons)}"
 
 
 def rejected(p_values: Iterable[float]) -> int:
-    """Return how many hypotheses Holm's procedure rejects at `LEVEL`, given `p_values`.
+    """Return the number of hypotheses that Holm's procedure rejects at `LEVEL`, by `p_values`.
 
     >>> rejected([0.01, 0.04, 0.03]), rejected([0.01, 0.02, 0.03])
     (1, 3)
@@ -170,12 +170,12 @@ def below(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def below_one(ratios: Iterable[Row], figure: str) -> Outcome:
-    """Test that each of `ratios` is below 1, on the log scale; `figure` is as in `below`."""
+    """Test on the log scale that each of `ratios` is below 1; `figure` is as in `below`."""
     return below([(logarithms(row), exact_row(0.0)) for row in ratios], figure)
 
 
 def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test `pairs` as `below` does, on average over logarithms; `figure` is for the reader."""
+    """Test that `pairs` are in order on average over logarithms; `figure` is as in `below`."""
     each = [_above(logarithms(second), logarithms(first)) for first, second in pairs]
     mean = math.fsum(one.difference for one in each) / len(each)
     error = math.hypot(*(one.error for one in each)) / len(each)
@@ -183,7 +183,7 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str, factor: float = SIMILAR) -> Outcome:
-    """Test that each of `pairs` is within a `factor`, our margin; `figure` is as in `below`."""
+    """Test that each of `pairs` differs by at most a `factor`, our margin, as in `below`."""
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(factor), figure), our_margin=True)
 
@@ -198,8 +198,9 @@ def within_tolerance(
 ) -> Outcome:
     """Test that in each of `pairs` the estimates are at most `margin` apart, in their unit.
 
-    An estimate is an extreme of `picked_from` ones. The `figure` is as in `below`. If
-    `larger_is_better`, the first of a pair is ours, and better if it is above the published second.
+    An estimate is the extreme of `picked_from` estimates. The `figure` is as in `below`. With
+    `larger_is_better`, the first of a pair is our value, and better if it is above the second, the
+    published one.
     """
     found = (
         replace(
@@ -223,7 +224,7 @@ def _above(first: Row, second: Row) -> Comparison:
         difference = 0.0  # also if both are infinite
     if not error or math.isinf(error):
         return Comparison(difference, error)
-    # Welch and Satterthwaite.
+    # Degrees of freedom by Welch and Satterthwaite.
     pairs = zip(errors, (first, second), strict=True)
     parts = sum((each / error) ** 4 / row.get("freedom", math.inf) for each, row in pairs)
     return Comparison(difference, error, freedom=1 / parts if parts else math.inf)
@@ -232,8 +233,8 @@ def _above(first: Row, second: Row) -> Comparison:
 def ratio(first: Row, second: Row) -> dict[str, float]:
     """Return the ratio of two independent medians, `first` to `second`, with its interval.
 
-    The interval is from the log scale. Over 0 the ratio is infinite, 0 over 0 is NaN. An interval
-    that reaches 0 gives 0 to infinity.
+    The interval is computed on the log scale. A positive number over 0 is infinite, 0 over 0 is
+    NaN. If an interval reaches 0, the interval of the ratio is 0 to infinity.
     """
     found = _above(logarithms(first), logarithms(second))
     if second["median"]:
@@ -248,7 +249,7 @@ def ratio(first: Row, second: Row) -> dict[str, float]:
 
 
 def pooled(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the mean of `rows`, independent estimates of one quantity, with its interval."""
+    """Return the mean, with its interval, of `rows`: independent estimates of one quantity."""
     if len(rows) == 1:
         return {name: float(rows[0][name]) for name in ("median", "ci_low", "ci_high")}
     value = math.fsum(float(row["median"]) for row in rows) / len(rows)
@@ -259,7 +260,7 @@ def pooled(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def logarithms(row: Row) -> dict[str, float]:
-    """Return a `row` of an estimate and its interval on the log scale."""
+    """Return a `row` with the logarithms of its estimate and interval."""
     numbers = {name: row[name] for name in ("median", "ci_low", "ci_high")}
     return {**row, **{k: math.log(v) if v > 0 else -math.inf for k, v in numbers.items()}}
 
@@ -271,37 +272,37 @@ def _error(row: Row) -> float:
 
 
 def _quantile(probability: float, freedom: float) -> float:
-    """Return a quantile of Student's distribution, without finite freedom of the normal one."""
+    """Return a quantile of Student's distribution; of the normal one for infinite `freedom`."""
     if math.isinf(freedom):
         return Z_95 if probability == 0.975 else float(scipy.special.ndtri(probability))
     return float(scipy.special.stdtrit(freedom, probability))
 
 
 def exact_row(value: float) -> Row:
-    """Return a `value` without error as a row."""
+    """Return a row with an exact `value`."""
     return {"median": value, "ci_low": value, "ci_high": value}
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return exact `decisions` with a `figure`; without any decision, raise a `LookupError`."""
+    """Return the outcome of exact `decisions`; raise a `LookupError` if there is none."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     return Outcome(require_any(found, "anything to decide from"), figure)
 
 
 def require_any(found: Found, what: str = "any cells to compare") -> Found:
-    """Return the values `found`; without any, raise a `LookupError` that says `what` is missing."""
+    """Return the values `found`; if empty, raise a `LookupError` that names `what` is missing."""
     if not len(found):
         raise LookupError(what)
     return found
 
 
 def listed(values: Mapping[str, float]) -> str:
-    """Return `values` by name, as text."""
+    """Return names and `values` as text."""
     return ", ".join(f"{name}: {value:.3g}" for name, value in values.items())
 
 
 def range_of(values: Iterable[float], style: str = ".3g") -> str:
-    """Return the range of `values`, formatted in a `style`; without any, raise a `LookupError`.
+    """Return the range of `values` in a format, `style`; raise a `LookupError` if there are none.
 
     >>> range_of([3, 1, 2.5])
     '1 to 3'

@@ -30,37 +30,38 @@ INTERVAL = ("ci_low", "ci_high", "replicates")
 RESULT_COLUMNS = ("published", "regenerated", *INTERVAL, "data_source", "verdict")
 EQUIVALENT = "equivalent_replicates"
 SUMMARY_COLUMNS = ("regenerated", *INTERVAL, EQUIVALENT)
-"""Of a `Summary`, the last only if a replicate has several answers."""
+"""The columns of a `Summary`; the last one exists only if a replicate has several answers."""
 EPSILON_COLUMNS = ("p", "attribute_epsilon", "record_epsilon")
-"""p, and the exact epsilons of a change in one attribute and in all attributes."""
+"""p, and the exact ε of a change in one attribute and in all attributes."""
 
 RESAMPLES = 400
-"""Percentiles of so many resamples have an error of a tenth of the interval's half-width."""
+"""With this number, the error of a percentile is a tenth of the interval's half-width."""
 
 
 class Simulator(Protocol):
-    """Simulates the settings of a study. One replicate may have several outputs.
+    """Simulator of the settings of a study. One replicate may have several outputs.
 
-    Three methods are optional. ``wanted``, of (cell, values), returns the number of replicates that
-    a setting needs, given the first ones. ``spends``, of (cell, output), returns `EPSILON_COLUMNS`.
-    ``compared``, of (cell), returns comparisons of outputs within replicates: the name of each, its
-    form ("difference" or "ratio"), and the positions of two outputs. Summaries are medians then.
+    Three methods are optional. ``wanted(cell, values)`` returns the number of replicates that a
+    setting needs, given the first ones. ``spends(cell, output)`` returns `EPSILON_COLUMNS`.
+    ``compared(cell)`` returns comparisons of outputs within replicates: the name of each, its form
+    ("difference" or "ratio"), and the positions of two outputs. Summaries are medians then.
     """
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
-        """Return the columns that name each output of a `cell`; a single one has none: ({},)."""
+        """Return the columns that name each output of a `cell`; ({},) for a single output."""
 
     def __call__(self, cell: Cell, generator: Generator, replicates: int) -> Floats:
-        """Return an array (replicates, outputs), with a third axis if there are several answers."""
+        """Return an array (replicates, outputs), or (replicates, outputs, answers) if several."""
 
 
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
 ) -> Floats:
-    """Call the `simulator` for `replicates` of a `cell`; return an array (replicates, outputs).
+    """Simulate `replicates` of a setting, `cell`; return an array (replicates, outputs).
 
-    Each `block` of replicates has its own stream, from the `root_seed`, the `study`, the cell and
-    the block's number. So more replicates only add blocks, also those that ``wanted`` requests.
+    Each `block` of replicates has its own random stream. It depends on the `root_seed`, the
+    `study`, the setting and the number of the block. So more replicates, also those that ``wanted``
+    of the `simulator` requests, only add blocks.
     """
     wanted = getattr(simulator, "wanted", None)
     blocks: list[Floats] = []
@@ -78,25 +79,25 @@ def replicate(
 
 @dataclass(frozen=True)
 class Summary:
-    """An estimate, `value`, from `replicates`, and the ends of its 95 % interval."""
+    """An estimate, `value`, from `replicates`, and its 95 % interval from `low` to `high`."""
 
     value: float
     low: float  # -inf if nothing bounds the estimate
-    high: float  # as `low`, with inf
+    high: float  # inf if nothing bounds the estimate
     replicates: int
-    equivalent: float = math.nan  # so many independent replicates of one answer are as precise
+    equivalent: float = math.nan  # number of independent one-answer replicates of equal precision
 
 
 def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
     """Return the median of `values` with its distribution-free interval from order statistics.
 
-    The interval covers with at least `confidence` for any distribution. With fewer than 6 values no
-    order statistics reach 95 %, and the interval is the whole line.
+    The interval covers with a probability of at least `confidence` for any distribution. With fewer
+    than 6 values no order statistics reach 95 %, and the interval is the whole line.
     """
     ordered = np.sort(np.asarray(values, dtype=float))
     n = ordered.size
     if not n or np.isnan(ordered[-1]):
-        raise DeniableError("a median needs at least one value, and none that is not a number")
+        raise DeniableError("a median needs at least one value, and every value must be a number")
     # The largest k with Pr(Bin(n, 1/2) < k) <= (1 - confidence) / 2; the interval is from the k-th
     # smallest value to the k-th largest.
     tails = scipy.special.bdtr(np.arange(n // 2), n, 0.5)
@@ -106,11 +107,11 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean of `values` with Student's interval at a `confidence`, infinite for one."""
+    """Return the mean of `values` with Student's interval, which is infinite for one value."""
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
-        raise DeniableError("a mean needs at least one value, and none that is not a number")
+        raise DeniableError("a mean needs at least one value, and every value must be a number")
     reach = np.inf
     if n > 1:
         quantile = scipy.special.stdtrit(n - 1, (1 + confidence) / 2)
@@ -120,7 +121,10 @@ def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summa
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return how `published_replicates`' independent error widens ours, of `replicates`."""
+    """Return the factor by which the error of `published_replicates` widens our interval.
+
+    Our interval is from `replicates`; both errors are independent.
+    """
     return np.sqrt(1 + replicates / published_replicates)
 
 
@@ -133,9 +137,9 @@ def verdict(
 ) -> Verdict:
     """Compare our `summary` with a `published` value, NaN if there is none.
 
-    It agrees if the published value, ± `half_unit` of its last digit, lies in our interval, widened
-    by the sampling error of `published_replicates` (`widening`; None if it has no such error).
-    Values from `surrogate` data are not compared.
+    It agrees if the published value, ± half a unit of its last digit (`half_unit`), lies in our
+    interval. The interval is widened by the sampling error of `published_replicates` (`widening`),
+    or not at all if they are None. Values from `surrogate` data are not compared.
     """
     if surrogate:
         return "surrogate"
@@ -159,9 +163,10 @@ def compare(
 ) -> pd.DataFrame:
     """Add published values and verdicts to `results`.
 
-    Results have the columns `keys`, regenerated, ci_low, ci_high, replicates, data_source. The
-    `published` values are as `read_published` returns them, with some of the keys, each from
-    `published_replicates`. The columns returned are keys, `RESULT_COLUMNS`, `EPSILON_COLUMNS`.
+    Results have the columns `keys`, ``regenerated``, ``ci_low``, ``ci_high``, ``replicates`` and
+    ``data_source``. The `published` values come from `read_published` and have some of the keys.
+    Each of them is from `published_replicates`. The columns returned are keys, `RESULT_COLUMNS` and
+    `EPSILON_COLUMNS`.
     """
     shared = [key for key in keys if key in published]
     table = results.merge(published, how="left", on=shared, validate="many_to_one")
@@ -185,9 +190,10 @@ def _spent(table: pd.DataFrame, keys: Sequence[str]) -> list[str]:
 
 
 def plotted(results: pd.DataFrame, keys: Sequence[str], summary: str) -> pd.DataFrame:
-    """Return the table of `results` without published values, its estimate named `summary`.
+    """Return a table of `results` without published values; its estimates are named `summary`.
 
-    The columns are `keys`, estimate, interval, origin, `EPSILON_COLUMNS`, then others with values.
+    The columns are `keys`, estimate, interval, source of the data, `EPSILON_COLUMNS`, then others
+    with values.
     """
     named = results.rename(columns={"regenerated": summary})
     first = [*keys, summary, *INTERVAL, "data_source", *_spent(named, keys)]
@@ -207,11 +213,12 @@ def simulate_chunk(
     root_seed: int,
     summary: SummaryName = "median",
 ) -> pd.DataFrame:
-    """Simulate one `chunk` (from 0) of `chunks` of the cells of `grids`; summarize each output.
+    """Simulate one `chunk` (from 0) of `chunks` of the settings of `grids`; summarize each output.
 
     The `simulator`, `study`, `replicates`, `block` and `root_seed` are as in `replicate`. The
-    `summary` is of replicates that answer one query and are not compared. Columns name the cell and
-    the output. Then come regenerated, ci_low, ci_high, replicates, any `EPSILON_COLUMNS`.
+    `summary` applies to replicates with one answer and without comparisons; others have medians.
+    The first columns are those of the setting and the output. Then come ``regenerated``,
+    ``ci_low``, ``ci_high``, ``replicates`` and any `EPSILON_COLUMNS`.
     """
     rows = []
     spends, compared = (getattr(simulator, name, None) for name in ("spends", "compared"))
@@ -253,10 +260,10 @@ def _by_runs(values: Floats, comparisons: Comparisons, generator: Generator) -> 
 def equivalent_replicates(values: Floats, low: float, high: float) -> float:
     """Return the number of independent answers whose median is as precise as that of `values`.
 
-    The `values` have shape (runs, answers), and their median the 95 % interval from `low` to
-    `high`. As many independent answers as runs, each to a query drawn at random, have an interval
-    between two quantiles of all values. Runs that ask every query can be worth more than all their
-    answers, as no error comes from the choice of queries, and are worth one answer at least.
+    The `values` have shape (replicates, answers). The 95 % interval of their median is from `low`
+    to `high`. As many independent answers as replicates, each to a random query, have an interval
+    between two quantiles of all values. A replicate with every query can be worth more than all its
+    answers, because the choice of queries adds no error. It is worth at least one answer.
     """
     runs, answers = values.shape
     reach = Z_95 / 2 / math.sqrt(runs)
@@ -267,14 +274,14 @@ def equivalent_replicates(values: Floats, low: float, high: float) -> float:
     return float(runs * max(((ends[1] - ends[0]) / width) ** 2, 1))
 
 
-# Answers of one replicate are dependent, as are methods that answer the same queries. Replicates
-# ("runs") are independent, so whole runs are resampled, the same ones for all outputs.
+# Answers of one replicate are dependent. So are methods that answer the same queries. Replicates
+# ("runs") are independent, so whole replicates are resampled, the same ones for all outputs.
 
 
 def resampled_medians(values: Floats, generator: Generator, resamples: int = RESAMPLES) -> Floats:
-    """Return the lower medians of runs that `generator` resamples, shape (`resamples`, outputs).
+    """Return the lower medians of resampled replicates, shape (`resamples`, outputs).
 
-    The `values` have shape (runs, outputs, answers).
+    The `values` have shape (replicates, outputs, answers); `generator` resamples replicates.
     """
     runs, outputs, answers = values.shape
     times = generator.multinomial(runs, np.full(runs, 1 / runs), size=resamples)
@@ -287,9 +294,9 @@ def resampled_medians(values: Floats, generator: Generator, resamples: int = RES
 
 
 def _middles(times: Counts, run: Positions) -> Positions:
-    """Return the place in `run` where each row of `times` reaches a half, shape (resamples,).
+    """Return the position in `run` where each row of `times` reaches a half, shape (resamples,).
 
-    Most are near the middle, so a fifth of the places is searched first: 3 times as fast.
+    Most are near the middle. Searching the middle fifth first is 3 times as fast.
     """
     for low, high in ((2 * run.size // 5, 3 * run.size // 5), (0, run.size)):
         before = times @ np.bincount(run[:low], minlength=times.shape[1])
@@ -300,7 +307,7 @@ def _middles(times: Counts, run: Positions) -> Positions:
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
-    """Return the interval of `resampled` values at a `confidence`; the whole line if any is NaN."""
+    """Return the percentile interval of `resampled` values; the whole line if any is NaN."""
     if np.isnan(resampled).any():
         return -np.inf, np.inf
     tail = (1 - confidence) / 2
@@ -311,10 +318,11 @@ def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, fl
 def compared_medians(
     medians: Floats, resampled: Floats, pair: tuple[int, int], how: How, confidence: float
 ) -> tuple[float, float, float]:
-    """Compare the medians of a `pair` of outputs (positions): value, interval at a `confidence`.
+    """Return the difference or ratio of two medians, and the ends of its interval.
 
-    By `how`, the second is subtracted from the first or divides it. Infinite medians give NaN.
-    There are `medians`, shape (outputs,), and `resampled` ones, shape (resamples, outputs).
+    The `pair` has the positions of two outputs. By `how`, the second is subtracted from the first
+    or divides it. Infinite medians give NaN. The `medians` have shape (outputs,), the `resampled`
+    ones (resamples, outputs). The interval has the level `confidence`.
     """
     first, second = pair
     of = np.subtract if how == "difference" else np.divide
@@ -325,13 +333,13 @@ def compared_medians(
 
 
 def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
-    """Return `results` in the order of `cells`; a missing or repeated cell is an error."""
+    """Return `results` in the order of the settings `cells`; each must occur exactly once."""
     keys = list(cells[0])
     names = list(results.columns[: list(results.columns).index("regenerated")])
     rows: dict[tuple[Any, ...], list[int]] = {}
     for position, row in enumerate(results[keys].to_numpy(dtype=object).tolist()):
         rows.setdefault(tuple(row), []).append(position)
-    # Results come from files with so many digits.
+    # Results come from files with this number of digits.
     wanted = [
         tuple(
             float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
@@ -341,17 +349,18 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     ]
     missing = [cell for cell in wanted if cell not in rows]
     if missing or results.duplicated(names).any():
-        what = f"lack the cell {missing[0]}" if missing else "hold a cell twice"
+        what = f"lack the setting {missing[0]}" if missing else "have a setting twice"
         raise DeniableError(f"the results {what}; delete results/studies and run again")
     order = [position for cell in wanted for position in rows[cell]]
     return results.iloc[order].reset_index(drop=True)
 
 
 def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Count the verdicts of `results` in groups `by` columns, and measure the agreement.
+    """Return the agreement of `results` with published values, grouped by the columns `by`.
 
-    ``median_ratio`` is of regenerated to published values, ``typical_factor`` exp of the mean
-    absolute log ratio, ``rank_correlation`` Spearman's.
+    The columns are counts of verdicts; ``median_ratio``, the median ratio of regenerated to
+    published values; ``typical_factor``, exp of the mean absolute log ratio; and
+    ``rank_correlation``, Spearman's.
     """
     rows = []
     for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):

@@ -1,4 +1,4 @@
-"""Grids of settings, their cells, and chunks of cells."""
+"""Grids of settings ("cells"), and chunks of settings."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ Grid = Mapping[str, Sequence[Any]]
 
 
 def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
-    """Return every combination of the values of each of `grids`, the last column running fastest.
+    """Return all combinations of the values of each of `grids`; the last column varies fastest.
 
     >>> cells_of_grids([{"p": [0.1, 0.3], "t_v": [50]}])
     [{'p': 0.1, 't_v': 50}, {'p': 0.3, 't_v': 50}]
@@ -21,12 +21,15 @@ def cells_of_grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
 
 
 def values_of(grids: Sequence[Grid], column: str) -> list[Any]:
-    """Return the values that a `column` takes in any of the `grids`, in order, each once."""
+    """Return the distinct values of a `column` in all `grids`, in order of appearance."""
     return list(dict.fromkeys(value for grid in grids for value in grid[column]))
 
 
 def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
-    """Return one `chunk` (from 0) of `chunks` of `cells`, taken in turn to balance the cost."""
+    """Return every `chunks`-th of `cells`, from number `chunk` (0 is the first).
+
+    Neighbouring settings cost about the same, so chunks of this kind balance the cost.
+    """
     if not 0 <= chunk < chunks:
         raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
     return list(cells[chunk::chunks])

@@ -1,4 +1,4 @@
-"""Figures of tables that need no code of their own."""
+"""A line plot for tables that have no figure code of their own."""
 
 import pandas as pd
 

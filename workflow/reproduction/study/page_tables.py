@@ -26,18 +26,19 @@ SIGN = {
     "depends on the margin": "≠",
     "our finding": "•",
 }
-"""A sign for each verdict: on a printed number (agrees, differs, not printed; fitted: n and effect,
-which the text leaves open, were chosen by it), on a claim in words (`reproduction.study.claims`),
-on a finding that no paper claims, and on surrogate data, where there is no verdict."""
+"""A sign for each verdict. On a published number: "agrees", "differs", "not printed" (not
+published), or "fitted" if it was used to choose n and the effect, which the text leaves open. On a
+claim in words: see `reproduction.study.claims`. "our finding" is a result that no paper claims.
+"surrogate" means that there is no verdict on surrogate data."""
 TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent}
 VALUES = ("found", "median", "mean")
-"""Columns of texts and of summaries, the first of them in a table is shown."""
+"""Columns of texts and summaries; a page shows the first that a table has."""
 INTERVAL = ("ci_low", "ci_high")
 LOWEST, APART = "▾", "*"
 MARKS = {LOWEST: "lowest", **{SIGN[name]: name for name in ("holds", "fails", "fitted")}}
-"""Signs in a cell, and how the cell looks."""
+"""The CSS class of a cell by the sign in it."""
 MISSING = "–"
-HEADS = {  # headings of columns that are not called as on a page
+HEADS = {  # headings of columns, where they differ from the name of the column
     "t_v": "T_v",
     "t_d": "T_d",
     "sigma": "σ",
@@ -51,26 +52,26 @@ HEADS = {  # headings of columns that are not called as on a page
 
 
 def by(table: pd.DataFrame, *columns: str) -> dict[Any, Row]:
-    """Return the rows of a `table` by the values of its `columns`, as a tuple if several."""
+    """Return the rows of a `table` by the values of its `columns` (a tuple if several)."""
     key = itemgetter(*columns)
     return {key(row): row for row in rows_of(table)}
 
 
 def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Return the rows of a `table` with the first value of each of the `columns`: the paper's."""
+    """Return the rows of a `table` with the first value of each of `columns`, the paper's value."""
     for column in columns:
         table = table.loc[table[column] == table[column].iloc[0]]
     return table
 
 
 def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
-    """Return the values of `columns`, in order of appearance, with their rows of a `table`."""
+    """Return the distinct values of `columns`, in order of appearance, with their rows."""
     groups: Any = table.groupby(list(columns), sort=False)
     return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
 
 
 def nearest(values: Iterable[float], target: float) -> float | None:
-    """Return the positive one of `values` with the ratio nearest to a `target`, or None.
+    """Return the positive value with the smallest ratio to a `target` (or from it), or None.
 
     >>> nearest([3, 9, 100], 10), nearest([0], 10)
     (9, None)
@@ -81,26 +82,26 @@ def nearest(values: Iterable[float], target: float) -> float | None:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of a page, its cells as text."""
+    """A table of a page, with its cells as text."""
 
-    label: str  # its name for readers who hear the page
+    label: str  # its name for screen readers
     heads: tuple[str, ...]  # of the columns
     rows: tuple[tuple[str, ...], ...]  # with one text for each column
     caption: str = ""  # the text below it
 
     @property
     def left(self) -> tuple[bool, ...]:
-        """Whether each column has words, which are aligned on the left."""
+        """Whether each column has words. Words are aligned on the left."""
         columns = range(len(self.heads))
         return tuple(any(row[column][:1].isalpha() for row in self.rows) for column in columns)
 
     @property
     def grouped(self) -> bool:
-        """Whether rows share their first cell."""
+        """Whether some rows have the same first cell."""
         return len({row[0] for row in self.rows}) < len(self.rows)
 
     def looks(self, row: Sequence[str]) -> list[str]:
-        """Return the CSS classes of each cell of a `row`: alignment, and the sign in it."""
+        """Return the CSS classes of each cell of a `row`, by its alignment and its sign."""
         signs = ((look for sign, look in MARKS.items() if sign in cell) for cell in row)
         both = zip(self.left, signs, strict=True)
         return [f"{'l ' if left else ''}{next(found, '')}".strip() for left, found in both]
@@ -112,7 +113,7 @@ def texts(table: pd.DataFrame, text: Callable[[Row], str]) -> pd.Series:
 
 
 def span(values: Iterable[float]) -> str:
-    """Return the smallest and the largest of `values` as text, without NaN; they can be infinite.
+    """Return the smallest and the largest of `values` as text. NaN is ignored.
 
     >>> span([2.0, math.nan, 1.0]), span([]), span([math.inf])
     ('1.00 – 2.00', '–', '∞')
@@ -123,7 +124,7 @@ def span(values: Iterable[float]) -> str:
 
 
 def from_rows(label: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> PageTable:
-    """Return a `PageTable`: `label`, `heads`, and `rows` with numbers as text."""
+    """Return a `PageTable` with a `label`, `heads`, and `rows` with numbers as text."""
     return PageTable(label, tuple(heads), tuple(tuple(map(_text, row)) for row in rows))
 
 
@@ -133,9 +134,10 @@ def all_rows(
     columns: Sequence[str] | Mapping[str, str] = (),
     caption: str = "",
 ) -> PageTable:
-    """Return all rows of a `table`, with a 95 % interval as one column, a `label` and a `caption`.
+    """Return all rows of a `table` as a `PageTable`, with the 95 % interval as one column.
 
-    The `columns`, by default all that vary, have headings if a mapping. Missing ones are left out.
+    The `columns` are by default all that vary. A mapping gives their headings. Columns that the
+    table lacks are left out.
     """
     names = [name for name in columns if name in table] or [
         str(name)
@@ -152,7 +154,7 @@ def all_rows(
 
 
 def where(table: pd.DataFrame | None, /, **values: Any) -> pd.DataFrame:
-    """Return the rows of a `table` with one of the `values` in each column. None has no rows."""
+    """Return the rows of a `table` that have one of the `values` in each column; none for None."""
     if table is None or table.empty:
         return pd.DataFrame() if table is None else table
     for column, value in values.items():
@@ -162,7 +164,7 @@ def where(table: pd.DataFrame | None, /, **values: Any) -> pd.DataFrame:
 
 
 def whole_table(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, Any]:
-    """Prepare a section with all rows of the table `name` of `tables`."""
+    """Return the contents of a section with all rows of the table `name` of `tables`."""
     return {"name": name, "table": all_rows(tables[name], _words(name))}
 
 
@@ -181,12 +183,13 @@ def pivot(
 ) -> PageTable:
     """Return one row for each combination of `keys`, with one number for each value of a `column`.
 
-    The `table` has at most one row for each of both; a missing one is shown by a dash. `keys` have
-    headings if they are a mapping, and missing columns are left out. The column `value`, by default
-    the first of `VALUES`, has texts, or numbers in the form `text` ("short" or "percent"), with
-    95 % `intervals` in parentheses. `names` are headings of values, in order, by default all. With
-    a `base`, a value of `column`, ▾ marks the lowest number of a row, and a star an interval below
-    the interval of the base. `label` and `caption` are as of a `PageTable`.
+    The `table` has at most one row for each combination and value. A dash stands for a missing one.
+    A mapping of `keys` gives headings; columns that the table lacks are left out. The column
+    `value`, by default the first of `VALUES`, has texts, or numbers in the format `text` ("short"
+    or "percent"). If `intervals`, 95 % intervals follow in parentheses. `names` are the headings of
+    values, in order; by default all values are shown. With a `base`, which is a value of `column`,
+    ▾ marks the lowest number of a row, and a star an interval below the interval of the base.
+    `label` and `caption` are as in `PageTable`.
     """
     titles = keys if isinstance(keys, Mapping) else {key: _head(key) for key in keys}
     heads = {key: title for key, title in titles.items() if key in table}

@@ -1,4 +1,4 @@
-"""The parts of a page of the report: sections and verdicts."""
+"""Pages of the report, their sections, and verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,40 +22,40 @@ class PrivacyVerdict:
     """A verdict on a privacy claim."""
 
     verdict: Literal["holds", "depends on the reading", "fails", "our finding"]
-    """On the claim; "our finding" if the paper makes none."""
+    """The verdict on the claim; "our finding" if the paper makes no claim."""
     says: str  # the headline
-    found: str  # the size of the difference, in a sentence or two
-    section: str  # the id of the section that has more
-    worst: "Worst | None" = None  # the case in which it is exceeded most
-    instead: str = ""  # the recommendation for privacy; "" if none is needed, or known
-    useful: str = ""  # the same for utility
+    found: str  # the size of the difference, in one or two sentences
+    section: str  # the id of the section with details
+    worst: "Worst | None" = None  # the case in which the claim is exceeded most
+    instead: str = ""  # the recommendation for privacy; "" if none is needed or known
+    useful: str = ""  # the recommendation for utility
 
     @property
     def beyond(self) -> float:
-        """The largest exact epsilon less the claimed one."""
+        """The largest exact ε minus the claimed one."""
         return self.worst.beyond if self.worst else 0.0
 
 
 @dataclass(frozen=True)
 class AgreementCount:
-    """How many of some published values, of one reading, agree with ours."""
+    """The number of published values that agree with ours under one interpretation."""
 
     what: str  # the values, in words
     agrees: int | None  # None: there is no verdict
-    of: int  # how many there are
+    of: int  # number of values
     section: str  # the id of the section with them
     unjudged: str = ON_SURROGATES  # the text in place of None
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The first page's verdicts on a paper, in the paper's order, without claims in words."""
+    """Verdicts on a paper for the first page, in the paper's order, without claims in words."""
 
-    privacy: Sequence[PrivacyVerdict] = ()  # of its claims of privacy
-    numbers: Sequence[AgreementCount] = ()  # of its published values
+    privacy: Sequence[PrivacyVerdict] = ()  # on its claims of privacy
+    numbers: Sequence[AgreementCount] = ()  # on its published values
 
     def without_verdicts(self) -> "Verdicts":
-        """Return the published values without counts, for a run on surrogate data."""
+        """Return the published values without counts, for surrogate data."""
         none = (replace(each, agrees=None, unjudged=ON_SURROGATES) for each in self.numbers)
         return Verdicts(numbers=tuple(none))
 
@@ -71,14 +71,14 @@ class Page:
     verdicts: str = ""  # a function of all tables that returns its `Verdicts`, if it has any
 
     def verdicts_on(self, tables: "Mapping[str, pd.DataFrame]") -> Verdicts:
-        """Return its verdicts, as far as there are `tables`, by id, for them."""
+        """Return the verdicts that the `tables`, by id, suffice for."""
         made = {name: table for name, table in tables.items() if len(table)}
         found: Verdicts = resolve(self.verdicts)(made) if self.verdicts else Verdicts()
         return found
 
 
 def agreement_of(what: str, table: "pd.DataFrame", section: str) -> AgreementCount:
-    """Count the values, `what`, of a `table` that agree; the `section` of this id has more."""
+    """Return how many values (`what`) of a `table` agree; the `section` of this id has details."""
     verdicts = table["verdict"][table["verdict"] != "not printed"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
@@ -86,7 +86,10 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> AgreementCou
 
 
 def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Describe the tables of a `paper`'s claims and of their `readings`; verdicts are kept."""
+    """Describe the tables of a `paper`'s claims, and of their interpretations (`readings`).
+
+    The baseline keeps only the verdicts of these tables.
+    """
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
     found = [AnalysisTable(f"{paper}_claims", of_sentences)]
     if readings:
@@ -98,10 +101,10 @@ def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
 def section_of(
     paper: str, name: str, title: str, link: str, *tables: str, of: str = "sections"
 ) -> Section:
-    """Return a section of a `paper`, with `title` and `link`.
+    """Return a section of a `paper`, with a `title` and a `link`.
 
-    The function `name` of its module `of` prepares it. It needs some `tables` of the paper, by
-    default the one of its name.
+    The function `name` of the paper's module `of` prepares it. It needs the `tables` of the paper,
+    by default the table with its name.
     """
     needs = tuple(f"{paper}_{table}" for table in tables or (name,))
     return Section(f"{paper}_{name}", title, link, f".{of}:{name}", needs=needs)
@@ -111,7 +114,7 @@ def claims_section(paper: str, words: str = "") -> Section:
     """Return the section on the claims of a `paper`; `words` is the place of names of methods."""
     return Section(
         f"{paper}_claims",
-        f"What [{paper}] says in words",
+        f"Claims of [{paper}] in words",
         "Claims in words",
         "reproduction.papers.sections:claims",
         template="claims/claims",

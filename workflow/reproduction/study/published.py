@@ -1,4 +1,4 @@
-"""Read the published values of the papers, with their precision."""
+"""Read published values of the papers with their precision."""
 
 import csv
 import re
@@ -14,17 +14,17 @@ NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 
 
 def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
-    """Read published values: a CSV file at `path` of key columns and a `value_column`.
+    """Read published values from a CSV file at `path` with key columns and a `value_column`.
 
-    Columns: the keys, ``published`` (float) and ``half_unit`` (half a unit of the last printed
-    digit: .0005 for "0.310"). A `DataError` reports a missing column or value, a value that is not
-    a number, and a repeated key.
+    The table has the key columns, ``published`` (float) and ``half_unit`` (half a unit of the last
+    published digit: .0005 for "0.310"). A missing column or value, a value that is not a number,
+    and a repeated key raise a `DataError`.
     """
     text = _read_strictly(path)
     if value_column not in text:
         raise DataError(f"{path}: no column {value_column!r}; there are {', '.join(text.columns)}")
     if text.empty:
-        raise DataError(f"{path}: no printed numbers below the header; write a line for each")
+        raise DataError(f"{path}: no published numbers below the header; write a line for each")
     for row, values in enumerate(text.itertuples(index=False), start=2):
         if "" in values:
             raise DataError(f"{path}: line {row} has an empty value; write the published one")
@@ -36,12 +36,12 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
             row = int((~numbers).to_numpy().argmax())
             raise DataError(
                 f"{path}: line {row + 2}, column {column!r}: {text[column][row]!r} is not a "
-                "number, but the column has numbers; write it as it is printed"
+                "number, but the column has numbers; write it as it is published"
             )
         if column in table:
             with suppress(ValueError):
                 table[column] = pd.to_numeric(text[column])
-    # As numbers: "0.1" and "0.10" are one key.
+    # Keys are compared as numbers: "0.1" and "0.10" are one key.
     repeated = table.duplicated(keys)
     if repeated.any():
         line = int(repeated.to_numpy().argmax()) + 2
@@ -52,12 +52,12 @@ def read_published(path: Path | str, value_column: str) -> pd.DataFrame:
 
 
 def _read_strictly(path: Path | str) -> pd.DataFrame:
-    """Read a CSV file as text; unlike pandas, refuse rows of other lengths."""
+    """Read a CSV file as text; unlike pandas, reject rows of other lengths."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as stream:
             header, *rows = csv.reader(stream, strict=True)
     except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"{path}: not readable as a table of printed numbers ({error})") from None
+        raise DataError(f"{path}: not readable as a table of published numbers ({error})") from None
     for line, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise DataError(
@@ -70,7 +70,7 @@ def _read_strictly(path: Path | str) -> pd.DataFrame:
 
 
 def half_unit_of_last_digit(printed: str) -> float:
-    """Return half a unit of the last digit of a number as `printed`.
+    """Return half a unit of the last digit of a published number, given as text (`printed`).
 
     >>> half_unit_of_last_digit("0.310"), half_unit_of_last_digit("94.5")
     (0.0005, 0.05)

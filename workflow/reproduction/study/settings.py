@@ -1,4 +1,4 @@
-"""Models of the config's parts: probabilities, lists, a study's sizes."""
+"""Models for parts of the configuration: probabilities, lists, and sizes of a study."""
 
 from typing import Annotated, Any, Generic, Self, TypeVar
 
@@ -16,7 +16,7 @@ Grid = TypeVar("Grid", bound=Strict)
 class StudySettings(Strict, Generic[Grid]):
     """The sizes of a study, and its settings: all combinations of the values of each grid."""
 
-    # With fewer than 6 runs no two of them enclose a median with 95 % confidence.
+    # With fewer than 6 replicates no two of them enclose a median with 95 % confidence.
     replicates: Annotated[int, Field(ge=6, le=10_000_000)]  # of each setting
     block: Annotated[int, Field(ge=1, le=100_000)] = 250  # replicates with one random stream
     chunks: Annotated[int, Field(ge=1, le=500)] = 4  # jobs that share the settings
@@ -29,10 +29,10 @@ class StudySettings(Strict, Generic[Grid]):
             key = tuple(cell.items())
             if key in seen:
                 named = ", ".join(f"{name} {value}" for name, value in cell.items())
-                raise ValueError(f"the grids hold the cell {named} twice; allowed: once")
+                raise ValueError(f"the grids have the setting {named} twice; allowed: once")
             seen.add(key)
         return self
 
     def cells(self) -> list[dict[str, Any]]:
-        """Return the cells of all grids, in order."""
+        """Return the settings of all grids, in order."""
         return cells_of_grids([grid.model_dump() for grid in self.grids])

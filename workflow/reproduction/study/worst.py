@@ -1,8 +1,8 @@
-"""Order privacy claims by what exceeds them, and describe the extremes of a table.
+"""Order privacy claims by the excess of exact over claimed ε, and describe extremes of a table.
 
-An exact ε beyond a claimed one multiplies the bound on an intruder's odds by e^(exact − claimed).
-"Worst" is the largest such factor, infinite exact ε first. The ratio of both says less: .01 where
-.001 is claimed is ten times as much, and harmless.
+An exact ε above a claimed one multiplies the bound on an intruder's odds by e^(exact − claimed).
+"Worst" is the largest such factor; infinite exact ε come first. The ratio of both ε says less: an
+exact .01 for a claimed .001 is ten times as much, and harmless.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ DECIMALS = 8  # of differences: tables have 9 digits
 
 
 def worst_first(table: pd.DataFrame, claimed: str, exact: str) -> pd.DataFrame:
-    """Return the `table` ordered by `exact` ε less `claimed` ε, largest first, then by exact ε.
+    """Return the `table` ordered by `exact` minus `claimed` ε, largest first, then by exact ε.
 
-    ``beyond`` is the difference, 0 if both are infinite. ``times`` is the ratio: infinite if 0 is
-    claimed and exceeded, not a number if both are 0 or infinite.
+    The column ``beyond`` is the difference, 0 if both are infinite. The column ``times`` is the
+    ratio: infinite if 0 is claimed and exceeded, NaN if both are 0 or infinite.
     """
     promised, found = (table[name].to_numpy(dtype=float) for name in (claimed, exact))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -32,7 +32,7 @@ def worst_first(table: pd.DataFrame, claimed: str, exact: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Worst:
-    """The case in which a claim is exceeded most."""
+    """The case that exceeds a claim most."""
 
     claimed: float  # ε
     exact: float  # ε, or a lower bound
@@ -40,17 +40,14 @@ class Worst:
 
     @property
     def beyond(self) -> float:
-        """The exact ε less the claimed one, 0 if the claim is kept."""
+        """The exact ε minus the claimed one; 0 if the claim holds."""
         return self.exact - self.claimed if self.exact > self.claimed else 0.0
 
 
 def worst_of(
     table: pd.DataFrame, claimed: str, exact: str, of: str, settings: Mapping[str, str]
 ) -> Worst:
-    """Return the worst case of a `table` that has rows; other arguments are as for `extremes`.
-
-    The columns `claimed` and `exact` have ε, `of` the names of cases, `settings` the formats.
-    """
+    """Return the worst case of a `table` with at least one row; arguments are as in `extremes`."""
     ordered = worst_first(table, claimed, exact)
     row = rows_of(ordered.head(1))[0]
     place = _place(row, ordered, (claimed, exact), of, settings)
@@ -60,7 +57,7 @@ def worst_of(
 def _place(
     row: Row, among: pd.DataFrame, epsilons: tuple[str, str], of: str, settings: Mapping[str, str]
 ) -> str:
-    """Return the settings of a `row`, with the names of all rows that have the same."""
+    """Return the settings of a `row`, with the names of all rows with these settings."""
     at = {name: form.format(row[name]) for name, form in settings.items() if row[name] == row[name]}
     equal = among[[*epsilons, *at]] == pd.Series(row)[[*epsilons, *at]]
     return ", ".join([" or ".join(among.loc[equal.all(axis=1), of].unique()), *at.values()])
@@ -71,8 +68,8 @@ def extremes(
 ) -> str:
     """Describe a `table`'s worst case, its largest ratio, and the largest ε where 0 is claimed.
 
-    `claimed` and `exact` are columns of ε, `of` has names of cases, `settings` are the formats of
-    other columns. Bounds are rounded up. Claims that are all kept give an empty text.
+    The columns `claimed` and `exact` have ε, the column `of` has the names of cases. The `settings`
+    are formats of other columns. Bounds are rounded up. If all claims hold, the text is empty.
     """
     every = worst_first(table, claimed, exact)
     ordered, finite = every[every["beyond"] > 0], every[np.isfinite(every["times"])]
@@ -85,7 +82,7 @@ def extremes(
     for row in rows_of(finite[finite["beyond"] > 0].nlargest(1, "times")):
         most, both = at_most(row["times"]), f"{short(row[claimed])} → {short(row[exact])}"
         always = len(every) > 1 and at_least(every["times"].min()) == at_most(every["times"].max())
-        times = f"{most} times what is claimed"
+        times = f"{most} times the claimed ε"
         said.append(f"always {times}" if always else f"at most {times} ({both}: {place(row)})")
     for row in rows_of(ordered[ordered[claimed] == 0].nlargest(1, exact)):
         said.append(f"up to {at_most(row[exact])} where 0 is claimed ({place(row)})")

@@ -55,7 +55,7 @@ def test_equal_risk_names_the_worst_of_all_rows_by_matrix() -> None:
     assert "p = 0.1 and 0.7, T_v = 50 and 100, matrix printed and keep" in risk.found
     assert (
         "Under joint, matrix printed: 1.50 → 8.50 at worst (sex, p = 0.7, T_v = 50: odds × 1,100) "
-        "and at most 20.0 times what is claimed (0.100 → 2.00: a, p = 0.1, T_v = 100); matrix "
+        "and at most 20.0 times the claimed ε (0.100 → 2.00: a, p = 0.1, T_v = 100); matrix "
         "keep: 0 → 0.500 at worst (b, p = 0.1, T_v = 100: odds × 1.65) and up to 0.500 where 0 is "
         "claimed (b, p = 0.1, T_v = 100)."
     ) in risk.found
@@ -80,10 +80,10 @@ def test_the_waiver_covers_files_and_one_attribute() -> None:
     assert (once.verdict, once.beyond) == ("fails", 120.0)
     each = "matrix printed: 20.0 → 140 at worst (all attributes, joint pairs, p = 0.7: odds × "
     assert f"For each record of a file, {each}" in once.found
-    assert once.found.count("always 7.00 times what is claimed") == 1  # of two records, printed
+    assert once.found.count("always 7.00 times the claimed ε") == 1  # of two records, printed
     each = "matrix printed: 1.00 → 60.0 at worst (sex, joint pairs, p = 0.7: odds × "
     assert f"For each attribute of a file, {each}" in once.found
-    assert "at most 60.0 times what is claimed (1.00 → 60.0: sex" in once.found
+    assert "at most 60.0 times the claimed ε (1.00 → 60.0: sex" in once.found
     assert "up to 5.00 where 0 is claimed (a, joint pairs, p = 0.1)" in once.found
     assert "in 0 of 2 cases, from 1 to 1,000 parties; they spend at most 2.00 times" in once.found
     assert "(matrix keep, p = 0.1 and 0.7)" in once.found

@@ -24,7 +24,7 @@ def test_theorem_4_1_fails_by_what_the_table_says() -> None:
         worst = (part["exact"] - part["claimed"]).idxmax()
         row, largest = part.loc[worst], (part["exact"] / part["claimed"]).max()
         assert f"{short(row['claimed'])} → {short(row['exact'])} at worst (" in theorem.found
-        assert f"at most {at_most(largest)} times what is claimed" in theorem.found
+        assert f"at most {at_most(largest)} times the claimed ε" in theorem.found
         beyond.append(row["exact"] - row["claimed"])
     assert theorem.beyond == pytest.approx(max(beyond))
     uniform = table[(table["unit"] == "answer") & (table["table"] == "uniform")]
