@@ -26,6 +26,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)", re.MULTILINE)
 # Where Python of a page is carried out.
 CARRIED_OUT = {
     "README.md": "tests/test_public_names.py",
+    "docs/tutorial.md": "tests/test_tutorial.py",
     "docs/own-data.md": "tests/test_own_data.py",
     "docs/numbers-and-clusters.md": "tests/plans/test_page.py",
     "docs/pram.md": "tests/plans/test_page.py",

@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md")
 """Folders and files, where the links of the guides look for them."""
 CONTENTS = {
+    "Tutorial": ("tutorial",),
     "Your own file": (
         "own-data",
         "pram",
