@@ -241,7 +241,7 @@ def test_text(files, capsys):
     assert re.search(r"epsilon +2.07944 ", text)
     assert re.search(r"\n  daily +0.255 +0.196078 +0.176471 +0.627451\n", text)
     assert re.search(r"\n  never +0.56619 +0.0237389 ", text)
-    assert "row for each true category" in text
+    assert "one row per true category" in text
     assert max(map(len, text.splitlines())) <= 100
 
 
@@ -344,9 +344,9 @@ def test_the_estimate_from_reports_of_their_own(wide, answer):
 def test_reports_of_their_own_as_text(wide, capsys):
     assert main(["channel", "matrix.csv", "--prior", "prior.csv", "--counts", "counts.csv"]) == 0
     text = capsys.readouterr().out
-    assert "matrix.csv: 3 categories, 4 reports\n" in text
+    assert "matrix.csv: 3 categories, 4 randomized values\n" in text
     assert re.search(r"\n  z +0.21875 +0.285714 +0.142857 +0.571429\n", text)
-    assert "more reports than categories" in text
+    assert "more randomized values than categories" in text
     assert "Estimates are unbiased:" not in text
     assert "invariant" not in text
     assert max(map(len, text.splitlines())) <= 100
@@ -367,8 +367,9 @@ def test_fewer_reports_than_categories_have_privacy_but_no_estimate(files, capsy
         assert main(["channel", "matrix.csv", "--counts", "counts.csv", *form]) == 1
         out, err = capsys.readouterr()
         assert err == (
-            "deniable: error: matrix.csv: 2 reports cannot tell 3 categories apart, so counts.csv "
-            "allows no estimate; give at least as many reports as categories\n"
+            "deniable: error: matrix.csv: 2 randomized values cannot distinguish 3 categories, so "
+            "counts.csv allows no estimate; give at least as many randomized values as "
+            "categories\n"
         )
         assert "1.38629" in out
 

@@ -151,8 +151,8 @@ def test_options_without_an_effect_are_refused(
     whole = released_by(plan, frame, tmp_path / "whole")
     for folder, asked, words in (
         (public, ["--numbers"], "no column is released as numbers"),
-        (whole, ["--by-stratum"], "--by-stratum: nothing asked for has strata"),
-        (public, ["--by-stratum", "--query", "sex=x"], "--by-stratum: nothing asked for"),
+        (whole, ["--by-stratum"], "--by-stratum: no requested table has strata"),
+        (public, ["--by-stratum", "--query", "sex=x"], "--by-stratum: no requested table"),
     ):
         assert main(["estimate", folder, *asked]) == 2
         output = capsys.readouterr()

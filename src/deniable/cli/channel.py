@@ -29,14 +29,14 @@ IF_ASKED_FOR = (
 """Keys without a value unless an option requests them, in their order."""
 SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
 UNBIASED = (
-    "  Estimates are unbiased: they and their intervals may leave [0, 1]. Those of maximum",
-    "  likelihood are a distribution.",
+    "  Estimates are unbiased, so they and their intervals may leave [0, 1]. Maximum-likelihood",
+    "  estimates are a distribution.",
 )
 OF_LEAST_VARIANCE = (
-    "  There are more reports than categories. Of all unbiased estimates these are the ones of",
-    "  least variance where the proportions are those estimated, which leaves a bias that is small",
-    "  beside the standard error. They and their intervals may leave [0, 1]; those of maximum",
-    "  likelihood are a distribution.",
+    "  There are more randomized values than categories, so many unbiased estimates exist. These",
+    "  have the least variance at the estimated proportions. Their bias is small compared with",
+    "  the standard error. They and their intervals may leave [0, 1]. Maximum-likelihood estimates",
+    "  are a distribution.",
 )
 MAX_SHOWN, MAX_NAMED = 12, 4
 """Largest number of rows of a matrix that is shown, and of members of a set that are named."""
@@ -76,9 +76,9 @@ def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answ
     size, reports = len(named.categories), len(named.reports)
     if reports < size:
         return (
-            f"{reports} {'report' if reports == 1 else 'reports'} cannot tell {size} categories "
-            f"apart, so {options.counts} allows no estimate; give at least as many reports as "
-            "categories"
+            f"{reports} randomized {'value' if reports == 1 else 'values'} cannot distinguish "
+            f"{size} categories, so {options.counts} allows no estimate; give at least as many "
+            "randomized values as categories"
         )
     return (
         f"the matrix is singular (condition number {number(answers['condition_number'])}), so "
@@ -88,10 +88,14 @@ def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answ
 
 def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> list[str]:
     size, reports = len(named.categories), len(named.reports)
-    own = "" if named.reports == named.categories else f", {reports} report{'s' * (reports > 1)}"
+    own = (
+        ""
+        if named.reports == named.categories
+        else f", {reports} randomized value{'s' * (reports > 1)}"
+    )
     lines = [
         f"{options.matrix}: {size} {'category' if size == 1 else 'categories'}{own}",
-        "  a row for each true category, a column for each report; every row sums to 1",
+        "  one row per true category, one column per randomized value; every row sums to 1",
         "",
         *privacy_lines(answers),
     ]
@@ -109,8 +113,8 @@ def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) ->
 def privacy_lines(answers: Answers) -> list[str]:
     """Return the lines of the `answers` by `privacy`, which hold for any prior."""
     facts = [
-        ("epsilon", answers["epsilon"], "ln(parity), of one report"),
-        ("parity", answers["parity"], "largest ratio of two probabilities of one report"),
+        ("epsilon", answers["epsilon"], "ln(parity), of one randomized value"),
+        ("parity", answers["parity"], "largest ratio of two probabilities in one column"),
         ("beta", answers["beta"], "no posterior is beyond this factor of its prior"),
         ("condition number", answers["condition_number"], "singular" * answers["singular"]),
     ]
@@ -139,7 +143,7 @@ def _breach_lines(found: Answers) -> list[str]:
             bound = "" if one.get("exact", True) else f" (at most {number(one['bound'])})"
             lines.append(
                 f"  {name}: {_set(one['members'])}, {number(one['prior_probability'])} before, "
-                f"{number(one['posterior'])}{bound} after the report {shown(one['report'])}"
+                f"{number(one['posterior'])}{bound} after the value {shown(one['report'])}"
             )
     return lines
 
@@ -151,7 +155,7 @@ def _set_lines(named: NamedChannel, found: Answers) -> list[str]:
         ("largest posterior", found["largest_posterior"], "for any such prior"),
     ]
     facts += [
-        (side, ", ".join(found[side]) or "none", "reports")
+        (side, ", ".join(found[side]) or "none", "randomized values")
         for side in ("upward", "downward")
         if side in found
     ]
@@ -170,11 +174,11 @@ def _prior_lines(named: NamedChannel, answers: Answers) -> list[str]:
     facts: list[tuple[str, Any, str]] = []
     if answers["invariant"] is not None:
         change = number(answers["largest_change"])
-        remark = f"no proportion changes by more than {change} in the reports"
+        remark = f"randomization changes no proportion by more than {change}"
         facts.append(("invariant", "yes" if answers["invariant"] else "no", remark))
     for side in ("largest", "smallest"):
         one = answers[f"{side}_factor"]
-        remark = f"{shown(one['category'])} after the report {shown(one['report'])}"
+        remark = f"{shown(one['category'])} after the value {shown(one['report'])}"
         facts.append((f"{side} posterior / prior", one["ratio"], remark))
     header = ("report", "probability", *named.categories)
     columns = zip(named.reports, answers["reported"], answers["posterior"], strict=True)
@@ -189,7 +193,7 @@ def _estimate_lines(counts: Path, named: NamedChannel, answers: Answers) -> list
     header = ("category", "estimate", "standard error", f"{share} low", "high", "max. likelihood")
     covariance = zip(named.categories, *answers["covariance"].T.tolist(), strict=True)
     return [
-        f"Proportions {of}, estimated from {answers['records']:,} reports of {counts}",
+        f"Proportions {of}, estimated from {answers['records']:,} randomized values in {counts}",
         *aligned(header, list(zip(named.categories, *columns, strict=True))),
         *(OF_LEAST_VARIANCE if answers["inverse"] else UNBIASED),
         "",

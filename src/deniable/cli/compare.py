@@ -18,8 +18,8 @@ from deniable.schema import read_schema
 
 TABLE = "compare.csv"
 OF_NUMBERS = (
-    "These are errors of unbiased estimates. Of a number best takes a square wave: its reports "
-    "stay numbers, and its distribution is estimated with smoothing, which they do not show."
+    "These are errors of unbiased estimates. For a number, best is a square wave: the randomized "
+    "values are numbers, and their distribution is estimated with smoothing, which is not counted."
 )
 
 
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     if not shown["clusters"].any():
         shown = shown.drop(columns="clusters")
     order = ["mechanism", *(name for name in shown.columns if name != "mechanism")]
-    print(f"{found.records:,} records; root mean squared errors that randomization adds to shares")
+    print(f"{found.records:,} records; root mean squared errors of proportions by randomization")
     rows = [[as_text(value) for value in row] for row in shown[order].to_numpy().tolist()]
     print("\n".join(aligned(order, rows)))
     numeric = any(column.on_grid for column in schema.randomized)

@@ -108,7 +108,11 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
     worst = max(properties["violations"].values(), default=0.0)
     facts: list[tuple[str, Any, str]] = [
         ("loss", properties["loss"], _meaning(properties)),
-        ("lower bound", properties["lower_bound"], "no channel that meets them has less"),
+        (
+            "lower bound",
+            properties["lower_bound"],
+            "no smaller loss is possible",
+        ),
         ("optimality", properties["optimality"], ""),
         ("worst violation", "none" if worst <= ROUNDING else worst, "of a requirement"),
     ]
@@ -118,7 +122,9 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
             ("invariant", "yes" if properties["invariant"] else "no", ""),
         ]
     else:
-        facts.append(("reports", properties["number_of_reports"], "more than categories"))
+        facts.append(
+            ("values", properties["number_of_reports"], "randomized, more than categories")
+        )
     if required := properties.get("requirement"):
         what, value = next(iter(required.items()))
         holds = "holds" if required["holds"] else "does NOT hold"
@@ -128,7 +134,7 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
         remark = f"largest of all categories, {properties['records']} records, {sampling} sampling"
         facts.append(("standard error", float(max(errors)), remark))
     return [
-        f"Designed channel over {number(len(named.categories))} categories",
+        f"Optimized transition matrix of {number(len(named.categories))} categories",
         *listed(facts),
         *(f"  note: {note}" for note in properties["notes"]),
         "",
@@ -141,9 +147,9 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
 def _matrix(named: NamedChannel, matrix: Floats) -> list[str]:
     if named.channel.square:
         rows = list(zip(named.categories, *matrix.T.tolist(), strict=True))
-        return matrix_lines("Matrix: a row for each true category", ("", *named.reports), rows)
+        return matrix_lines("Matrix: one row per true category", ("", *named.reports), rows)
     rows = list(zip(named.reports, *matrix.tolist(), strict=True))
-    title = "Matrix: a row for each report, named by the categories that are likely behind it"
+    title = "Matrix: one row per randomized value, named by the categories that likely led to it"
     return matrix_lines(title, ("", *named.categories), rows)
 
 
@@ -153,5 +159,9 @@ def _meaning(properties: Answers) -> str:
     if properties["objective"] == "distance":
         return "distance: expected cost of a record"
     which = "sum" if properties["objective"] == "trace" else "largest"
-    by = "by inversion" if properties["estimator"] == "inverse" else "by the reports' own shares"
+    by = (
+        "by inversion"
+        if properties["estimator"] == "inverse"
+        else "by the proportions of the randomized values"
+    )
     return f"{properties['objective']}: n times the {which} of the variances, estimated {by}"

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     answers, refused = _answers(released, options) if asked else ({}, [])
     strata = (each.get("stratum", pd.Series("")) != "" for each in answers.values())
     if options.by_stratum and not any(each.any() for each in strata):
-        raise DeniableError("--by-stratum: nothing asked for has strata; leave this option out")
+        raise DeniableError("--by-stratum: no requested table has strata; leave this option out")
     release, facts = release_of(options.public), _facts(options.public, released)
     notice = [f"{release.get('notice')}."] if release.get("mode") == "test" else []
     print(*(f"deniable: note: {plain(each)}\n" for each in notice), end="", file=sys.stderr)
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
             with written_whole(files) as temporary:
                 records.to_parquet(temporary, index=False)
         for name in records.attrs.get("left_out", []):
-            print(f"not adjusted: {plain(name)}, whose reports are no categories of its own")
+            print(f"not adjusted: {plain(name)}: its randomized values are not its categories")
     elif files:
         write_text(files, shown)
         shown = ""
@@ -76,7 +76,7 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     what, beginning = ("file of records", None) if made else ("file of estimates", ANSWERS)
     refuse_overwriting(options.out, [options.public], what, beginning)
     if options.synthetic is not None and options.synthetic < 1:
-        error(f"argument --synthetic: {options.synthetic} records; ask for at least 1")
+        error(f"argument --synthetic: {options.synthetic} records; request at least 1")
 
 
 def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, list[str]]:
@@ -171,8 +171,8 @@ def _facts(public: Path, released: Released) -> list[str]:
     people = f" of the population {plan.schema.population}" if plan.schema.population else ""
     return [
         f"Estimated from {public} alone: {released.records:,} protected records{people}.",
-        f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates cost no more of "
-        "it.",
+        f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates use no privacy "
+        "budget.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),
     ]
 

@@ -91,7 +91,7 @@ def _make_test_release(options: argparse.Namespace) -> None:
     file.chmod(PRIVATE_FILE)
     print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")
     print(f"{file.parent}: reveals the original records; keep it confidential")
-    print(f"{file}: estimates beside the original proportions")
+    print(f"{file}: estimates next to the original proportions")
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:

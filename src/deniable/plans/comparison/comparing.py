@@ -201,8 +201,8 @@ def _marked(
         reason += f", against {errors[others[0]]:.4g} by {_label(rows[others[0]])}"
     if errors[best] > GUESSED:
         reason += (
-            f". That is more than guessing a share between 0 and 1 would give ({GUESSED:.2f}): "
-            "leave columns out, make coarser categories, or give a larger epsilon"
+            f". A guess between 0 and 1 has a smaller error ({GUESSED:.2f}): leave columns out, "
+            "make coarser categories, or give a larger epsilon"
         )
     return pd.DataFrame(rows).assign(recommended=np.arange(len(rows)) == best), reason
 
@@ -223,5 +223,5 @@ def _without_repeats(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]
         if same:
             left = left.drop(rows.index[rows["mechanism"].isin(same)])
             among = ", clusters " + str(clusters) if clusters else ""
-            repeated.append(f"As {BEST}, split even{among}: {', '.join(same)}.")
+            repeated.append(f"Equal to {BEST}, split even{among}: {', '.join(same)}.")
     return left.reset_index(drop=True), tuple(repeated)

@@ -47,5 +47,5 @@ def draw(table: pd.DataFrame) -> Figure:
             for clusters, line in groups.items()
         ]
     keys = [each | {"linewidth": 2} for each in looks]
-    title, below = "Utility against exact epsilon", "of estimated shares; what randomization adds"
+    title, below = "Utility against exact epsilon", "of estimated proportions, by randomization"
     return style.finish(figure, title, below, keys)
