@@ -11,15 +11,16 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
+from handbook import suspicion, tradeoff
 from handbook.links import faults
 from handbook.reference import write_reference
 from handbook.staged import ROOT, stage
-from handbook.suspicion import save
 
 
 def build(site: Path) -> int:
     """Make the site anew, with the picture that a guide shows; return 0, or leave no new one."""
-    save(ROOT / "docs" / "figures" / "suspicion.png")
+    suspicion.save(ROOT / "docs" / "figures" / "suspicion.png")
+    tradeoff.save(ROOT / "docs" / "figures" / "tradeoff.png")
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=site.parent) as temporary:
         source, made = Path(temporary, "source"), Path(temporary, "site")

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 from selenium import webdriver
 from tests.chromium import NARROW, WIDE, asked_for, opened
 
-from handbook import links, suspicion
+from handbook import links, suspicion, tradeoff
 from handbook.reference import folders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,3 +104,17 @@ def test_the_picture_of_epsilon_is_as_it_is_drawn_and_as_the_page_says(tmp_path:
     odds = np.exp(suspicion.EPSILONS) / 99
     bounds = np.ceil(1000 * odds / (1 + odds)) / 10
     assert [each.strip() for each in chances] == [f"{each:.1f} %" for each in bounds]
+
+
+def test_the_picture_of_the_readme_is_up_to_date_and_right(tmp_path: Path) -> None:
+    tradeoff.save(tmp_path / "plotted.png")
+    committed = imread(ROOT / "docs" / "figures" / "tradeoff.png")
+    np.testing.assert_array_equal(imread(tmp_path / "plotted.png"), committed)
+    for epsilon in tradeoff.EXAMPLES:
+        # Warner's design by hand: retention probability e^ε / (1 + e^ε).
+        keep = np.exp(epsilon) / (1 + np.exp(epsilon))
+        yes = tradeoff.SMOKERS * keep + (1 - tradeoff.SMOKERS) * (1 - keep)
+        error = np.sqrt(yes * (1 - yes) / (tradeoff.RESPONDENTS - 1)) / (2 * keep - 1)
+        assert tradeoff.half_width(epsilon) == pytest.approx(1.96 * error, rel=1e-3)
+        odds = np.exp(epsilon) * tradeoff.PRIOR / (1 - tradeoff.PRIOR)
+        assert tradeoff.posterior(epsilon) == pytest.approx(odds / (1 + odds), rel=1e-9)
