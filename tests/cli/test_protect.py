@@ -12,7 +12,7 @@ from deniable.cli import main
 from deniable.files import read_table
 from deniable.plans import write_plan
 
-FIRST = "TEST RELEASE: anybody with the seed can undo its protection; do not give it away."
+FIRST = "TEST RELEASE: anybody with the seed can undo its protection; do not publish it."
 
 
 def command(kind: str, folder: Path, to: str) -> list[str]:

@@ -15,8 +15,8 @@ from deniable.release.entries import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, refuse_other_files
 
 USE = (
-    "statistics of many records, with their confidence intervals, and about no single person",
-    "for statistics only, and do not try to re-identify anybody",
+    "only for statistics of many records, with their confidence intervals",
+    "Draw no conclusion about a single person, and do not try to re-identify anybody",
     "may remain personal data",
     "GDPR, recital 26; Article 29 Working Party, Opinion 05/2014",
     "This text is not legal advice.",

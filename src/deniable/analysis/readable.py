@@ -19,13 +19,13 @@ OF_TARGET = {
 def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
     """Return an `answer` without empty columns, and without the columns that `notes_on` states."""
     told = ["consistent_by", "likelihood_gap"]
-    if "target" in answer:  # without it, confidence is that of a rule
+    if "target" in answer:  # otherwise confidence is the one of a rule
         told += ["confidence", "target"] if answer["target"].nunique() == 1 else ["confidence"]
     return answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
-    """Return notes, in sentences, that readers of an `answer` need."""
+    """Return notes on an `answer`, in sentences: confidence, target, and estimates to be used."""
     left_out = answer.attrs.get("left_out", {})
     notes = [f"Left out: {name} ({reason})." for name, reason in left_out.items()]
     if "ci_low" in answer and "target" in answer and len(answer):
@@ -37,14 +37,14 @@ def notes_on(answer: pd.DataFrame) -> list[str]:
         )
     if "outside" in answer and (outside := int(answer["outside"].sum())):
         notes.append(
-            f"{outside} of {len(answer)} estimates lie outside [0, 1], by chance of the "
-            "randomization: add unbiased estimates up, and show the consistent ones."
+            f"{outside} of {len(answer)} estimates lie outside [0, 1], by chance. Use the unbiased "
+            "estimates in sums, and show the consistent ones."
         )
     if "consistent_by" in answer:
         if empty := int(answer["estimate"].isna().sum()):
             notes.append(
-                f"{empty} of {len(answer)} estimates are empty: their matrices are singular, and "
-                "have no unbiased estimate."
+                f"{empty} of {len(answer)} estimates are empty: their matrices are singular, so "
+                "there is no unbiased estimate."
             )
         ways = " or ".join(dict.fromkeys(answer["consistent_by"]))
         notes.append(
@@ -55,9 +55,12 @@ def notes_on(answer: pd.DataFrame) -> list[str]:
 
 
 def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) -> str:
-    """Return a page with a `title`, `facts` in sentences, and `answers` as tables by heading."""
+    """Return a page of HTML with a `title`, `facts` in sentences, and `answers` as tables.
+
+    The keys of `answers` are the headings of the tables. Raises `MissingExtraError` without jinja2.
+    """
     with from_extras():
-        import jinja2  # noqa: PLC0415 - of pages alone
+        import jinja2  # noqa: PLC0415 - only pages need it
 
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("deniable.analysis"),
@@ -80,8 +83,8 @@ def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) 
 def as_text(value: Any) -> str:
     """Return a `value` as text for readers.
 
-    Short numbers are not rounded. Others have four digits, from 1,000 on no fraction. A dash is an
-    undefined number.
+    Numbers of at most 8 characters are not rounded. Others have four significant digits, and from
+    1,000 on no fraction. An undefined number is a dash.
 
     Examples
     --------

@@ -18,22 +18,22 @@ from deniable.schema import Schema
 README, PLAN = "README.txt", "plan.json"
 WIDTH = 88
 
-TEST_NOTICE = "TEST RELEASE: drawn from a known seed, so it protects nobody; do not give it away"
-SEED_NOTICE = "TEST RELEASE: anybody with the seed can undo its protection; do not give it away"
+TEST_NOTICE = "TEST RELEASE: drawn from a known seed, so it protects nobody; do not publish it"
+SEED_NOTICE = "TEST RELEASE: anybody with the seed can undo its protection; do not publish it"
 """The notice of a test release of an own file, in the first line of its readme."""
 PRODUCTION_NOTICE = "drawn once, by a secret key of its own"
 USE = (
-    "Draw conclusions about statistics of many records, with their confidence intervals, and about "
-    "no single person. Use these files for statistics only, and do not try to re-identify anybody. "
-    "Protected records may remain personal data. Whether a person can still be identified by means "
-    "reasonably likely to be used is for the data owner to judge (GDPR, recital 26; Article 29 "
-    "Working Party, Opinion 05/2014 on anonymisation techniques). This text is not legal advice."
+    "Use these files only for statistics of many records, with their confidence intervals. Draw no "
+    "conclusion about a single person, and do not try to re-identify anybody. Protected records "
+    "may remain personal data. The data owner judges whether a person can still be identified by "
+    "means reasonably likely to be used (GDPR, recital 26; Article 29 Working Party, Opinion "
+    "05/2014 on anonymisation techniques). This text is not legal advice."
 )
 """Conditions of use in every release."""
 RANDOM_NUMBERS = (
     "Epsilons hold for ideal random numbers. The numbers here come from AES-256 under the secret "
-    "key of the release, so epsilons hold against everybody who cannot distinguish these from "
-    "ideal ones."
+    "key of the release. So epsilons hold against everybody who cannot distinguish these numbers "
+    "from ideal ones."
 )
 CLIENTS = (
     "Clients randomized their answers themselves. Epsilons hold for ideal random numbers; theirs "
@@ -44,7 +44,7 @@ SURROGATE = (
     "available."
 )
 FORMULA = re.compile(r"[=@\t\r]|[+-](?![0-9][0-9.,]*$)")
-"""The first characters of texts that spreadsheet programs take for formulas, without numbers."""
+"""Beginnings of texts that spreadsheet programs take for formulas; numbers do not match."""
 SPREADSHEETS = (
     "Some names or categories begin like formulas of spreadsheet programs ({}). A program that "
     "opens a CSV file of this release may compute them, so import its columns as text. The values "
@@ -123,9 +123,9 @@ def _promises(plan: Plan) -> Iterator[str]:
             continue
         shown = epsilon_text(counted_epsilon(guarantee.epsilon))
         yield (
-            f"Epsilon of {guarantee.unit}: {shown}, proved and rounded up. Whatever is randomized "
-            f"of it, another original value leads to the same result with at least exp(-{shown}) "
-            f"times the probability. {conditions}"
+            f"Epsilon of {guarantee.unit}: {shown}, proved and rounded up. If its original values "
+            "were different, each randomized result would have at least "
+            f"exp(-{shown}) times the probability. {conditions}"
         ).strip()
 
 
