@@ -63,12 +63,12 @@ NO_YAML = {
     "month 13": ("a: 2021-13-01", "month must be in 1..12"),
     "hour 99": ("a: 2021-12-01 99:00:00", "hour must be in 0..23"),
     "no number": ("a: !!float x", "could not convert"),
-    "no date": ("a: !!timestamp x", "'x' is no timestamp"),
+    "no date": ("a: !!timestamp x", "'x' is not a valid timestamp"),
     "no mapping": ("a: !!map x", "line 1"),
     "escape": ("a: \x1b[2J", "control characters"),
-    "UTF-16": ("a: 1\n".encode("utf-16"), "no UTF-8 text"),
-    "Latin-1": ("a: é\n".encode("latin-1"), "no UTF-8 text"),
-    "NUL": (b"a: \0\n", "no UTF-8 text"),
+    "UTF-16": ("a: 1\n".encode("utf-16"), "not UTF-8 text"),
+    "Latin-1": ("a: é\n".encode("latin-1"), "not UTF-8 text"),
+    "NUL": (b"a: \0\n", "not UTF-8 text"),
     "open text": ('a: "b\n', "line 1"),
     "unknown tag": ("!!python/name:os.system ''", "could not determine a constructor"),
     "twice": ('"\\e[2J": 1\n"\\e[2J": 2\n', "\\x1b[2J is given a second time"),
@@ -258,7 +258,7 @@ PLANS = [
     ((*FIRST, "more"), 1, "unknown field 'columns.clusters[0].channel.more'"),
     (("part",), {"of": 2, "take": 3, "seed": "x"}, "part 3 of 2"),
     (("schema", "columns", 1, "step"), 5.0, "has 3 cells, but its channel 6"),
-    (("schema", "population"), "", "p.json: schema has a fault"),
+    (("schema", "population"), "", "p.json: schema has an error"),
 ]
 
 
@@ -285,8 +285,8 @@ NO_JSON = {
     "1e999": ('{"a": 1e999}', "1e999 is not a finite number"),
     "twice": ('{"a": 1, "\\u001b[2J": 1, "\\u001b[2J": 2}', "'\\x1b[2J' is given a second time"),
     "5,000 digits": ('{"a": ' + "7" * 5000 + "}", "has 5,000 digits"),
-    "UTF-16": (b"\xff\xfe{\0}\0", "no UTF-8 text"),
-    "NUL": (b'{"a\0": 1}', "no UTF-8 text"),
+    "UTF-16": (b"\xff\xfe{\0}\0", "not UTF-8 text"),
+    "NUL": (b'{"a\0": 1}', "not UTF-8 text"),
     "newline": ('{"a\n": 1}', "line 1"),
     "comment": ("{} // all", "line 1, column 4"),
     "YAML": ("format: deniable-plan\n", "not JSON"),
@@ -311,7 +311,7 @@ def test_json_that_is_no_plan(tmp_path: Path, given: str) -> None:
 def test_what_is_not_there(tmp_path: Path, reader: Any) -> None:
     assert "No such file" in refused(tmp_path / "none", reader, tmp_path / "none")
     assert "Is a directory" in refused(tmp_path, reader, tmp_path)
-    assert "no path of a file" in refused(Path("a"), reader, "a\0b")
+    assert "not a path of a file" in refused(Path("a"), reader, "a\0b")
 
 
 @pytest.mark.parametrize("name", ["x" * 256, "é" * 101, "a/b", "../a", "", "a\nb", "\x1b[2J", 3])

@@ -74,7 +74,7 @@ def test_a_file_has_words_of_its_own() -> None:
 def test_faults_are_counted_once_each() -> None:
     assert (
         message("a.yaml: it", ["x", "y", "x"], "see b")
-        == "a.yaml: it has 2 faults (see b):\n  x\n  y"
+        == "a.yaml: it has 2 errors (see b):\n  x\n  y"
     )
 
 

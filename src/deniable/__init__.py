@@ -1,15 +1,15 @@
-"""Deniable: microdata released with provable deniability, and the privacy claimed, audited.
+"""Deniable: release microdata with provable deniability, and audit claims of privacy.
 
-Names for your own programs are imported from here, and loaded when they are first used:
+Import the names for your own programs from here. Each is loaded when it is first used:
 
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `read_parquet`
 - your own file: `Schema`, `draft_schema`, `read_schema`, `schema_from_dict`, `RecordsFile`; `Plan`,
   `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `CollectedPlan`, `make_plan`, `plan_from_protocol`,
   `compare`, `read_plan`, `write_plan`, `verify_plan`; `protect`, in memory `randomize`; and
   estimates from a release: `Released`
-- channels: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`, `channel_to_json`,
-  `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`, the source of random
-  numbers of releases
+- channels, which randomize answers: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`,
+  `channel_to_json`, `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`,
+  the source of random numbers for releases
 - estimates: `maximum_likelihood`, `expectation_maximization`, `euclidean_projection`,
   `clip_and_rescale`, `confidence_intervals`; for survey weights `weighted_intervals`,
   `survey_estimate`
@@ -17,9 +17,9 @@ Names for your own programs are imported from here, and loaded when they are fir
   `find_breaches`, `largest_posterior`, `smallest_posterior`, `largest_parity`
 - tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
 - protocols: `protocol_from_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
-  `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; of item sets
-  `item_set_supports`, `rule_confidences`, `frequent_item_sets`; by message `Client`, `Aggregator`,
-  `Server`, `run_rrba`
+  `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; for item sets
+  `item_set_supports`, `rule_confidences`, `frequent_item_sets`; with messages between parties
+  `Client`, `Aggregator`, `Server`, `run_rrba`
 - optimized matrices: `Requirements` and `Cost`, for `deniable.design.design`
 - errors: `DeniableError`, the base class of all others
 

@@ -1,4 +1,4 @@
-"""Names for the kinds of arrays that functions take and return."""
+"""Types of the arrays that functions take and return, and comparisons apart from rounding."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]  # proportions, probabilities, estimates, measurements
-Counts = npt.NDArray[np.int64]  # how many records are in each category or cell
-Codes = npt.NDArray[np.integer]  # of categories, classes or clusters, one a record; any width
-Flags = npt.NDArray[np.bool_]  # which of several hold
+Counts = npt.NDArray[np.int64]  # numbers of records in each category or cell
+Codes = npt.NDArray[np.integer]  # of categories, classes or clusters, one per record; any width
+Flags = npt.NDArray[np.bool_]  # whether a condition holds, for each element
 Positions = npt.NDArray[np.intp]  # indices into another array
-Sparse = Any  # a sparse matrix of SciPy, which brings no types: mostly `scipy.sparse.csr_array`
+Sparse = Any  # a sparse matrix of SciPy, which has no types: mostly `scipy.sparse.csr_array`
 
-ROUNDING = 1e-9  # by which share of a threshold floats that come from arithmetic may miss it
+ROUNDING = 1e-9  # relative error of rounding, by which computed floats may be below a threshold
 
 
 def quotients(above: Any, below: Any, otherwise: Any = 0.0) -> Floats:
@@ -29,10 +29,10 @@ def quotients(above: Any, below: Any, otherwise: Any = 0.0) -> Floats:
 
 
 def at_least(values: npt.ArrayLike, threshold: npt.ArrayLike) -> Flags:
-    """Return where `values` are at least a `threshold`, or miss it by rounding alone.
+    """Return whether `values` are at least `threshold`, apart from rounding; shapes broadcast.
 
-    Sums and ratios of floats are off by far less than `ROUNDING`, and exact values never differ by
-    so little otherwise. NaN is never at least the threshold.
+    Sums and ratios of floats have errors far below `ROUNDING`. Exact values never differ by so
+    little unless they are equal. The result is false for NaN.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The errors that users read.
+"""Errors that users read.
 
-Every message names the place (file, column, category, option), the offending value and the remedy.
+Every message names the place (file, column, category, option), the invalid value and the remedy.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ EXTRAS = {
     **dict.fromkeys(("jinja2", "markdown_it", "markupsafe", "matplotlib"), "report"),
     **dict.fromkeys(("psutil", "requests", "snakemake", "tqdm"), "workflow"),
 }
-"""What not every installation has: by the name that is imported, the extra it comes with."""
+"""Extra that installs each optional package, by the name of the package in imports."""
 
 LONGEST = 60  # characters of a value that a message shows
 
@@ -47,9 +47,10 @@ def shown(value: object, longest: int = LONGEST) -> str:
 
 
 class DeniableError(ValueError):
-    """An error that a user can fix: the message says what, where and how.
+    """An error that a user can fix; the message states the place, the problem and the remedy.
 
-    Names and paths may contain anything; the message has no control characters but line ends.
+    Names and paths may contain any character. The message escapes control characters except line
+    ends.
     """
 
     def __str__(self) -> str:
@@ -61,11 +62,11 @@ class NoAnswerError(DeniableError):
 
 
 class DataError(DeniableError):
-    """A data file, or a value in one, that cannot be used as it is."""
+    """A data file that cannot be used, or an invalid value in it."""
 
 
 class ChannelError(DeniableError):
-    """A matrix that is not a channel, or counts and codes that do not fit one."""
+    """A matrix that is not a channel, or counts or codes that do not match a channel."""
 
 
 class SingularChannelError(ChannelError):
@@ -73,11 +74,11 @@ class SingularChannelError(ChannelError):
 
 
 class ConfigError(DeniableError):
-    """A config with errors; the message has a line for each of them."""
+    """A configuration with errors; the message has one line for each of them."""
 
 
 class BoundsWarning(UserWarning):
-    """A number of values that lie outside the public bounds of their column."""
+    """Values outside the public bounds of their column, and their number."""
 
 
 class MissingExtraError(DeniableError, ImportError):

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written to a temporary name, then renamed."""
+"""Files that are written completely or not at all: under a temporary name, then renamed."""
 
 import errno
 import hashlib
@@ -26,7 +26,7 @@ Fitted = TypeVar("Fitted")
 SIGNIFICANT_DIGITS = 9
 NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 MARK_OF_FOLDERS = ".snakemake_timestamp"
-"""Snakemake's mark in a folder that is an output, made after the job."""
+"""File that Snakemake creates, after the job, in a folder that is an output."""
 PRIVATE_FILE, PRIVATE_FOLDER, OTHERS = 0o600, 0o700, 0o077
 
 ABANDONED_AFTER = 86_400.0  # seconds without a change, after which a temporary file is abandoned
@@ -34,9 +34,9 @@ _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 
 
 def kept_private(folder: Path | str) -> Path:
-    """Return a `folder` after making it, if necessary, and closing it to everybody but its owner.
+    """Create a `folder` if necessary, restrict access to its owner, and return it.
 
-    Raises `OSError` if it belongs to another user, who alone can close it.
+    Raises `OSError` if it belongs to another user: only the owner can change its permissions.
     """
     private = Path(folder)
     private.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -49,12 +49,12 @@ def kept_private(folder: Path | str) -> Path:
 def written_whole(
     path: Path | str, *, private: bool = False, closed: bool = False
 ) -> Iterator[Path]:
-    """Give a temporary path next to `path`; rename it to `path` if the block succeeds.
+    """Yield a temporary path next to `path`, and rename it to `path` if the block succeeds.
 
-    If the block raises, the temporary file is removed and `path` is unchanged. A `private` file,
-    and then also its folder, is only for its owner, for any umask. A `closed` file is only for
-    its owner in an open folder. Raises `DeniableError` if `path` is a device or a pipe, such as
-    /dev/null, which the rename would replace.
+    If the block raises, the temporary file is removed and `path` is unchanged. Only the owner has
+    access to a `private` file and to its folder, for any umask. A `closed` file is restricted to
+    its owner too, but its folder is not. Raises `DeniableError` if `path` is a device or a pipe,
+    such as /dev/null, which the rename would replace.
     """
     target = Path(path)
     if target.exists() and not (target.is_file() or target.is_dir()):
@@ -62,7 +62,7 @@ def written_whole(
     target.parent.mkdir(parents=True, exist_ok=True)
     if private:
         kept_private(target.parent)
-    # The name comes first: whatever ends this from here on, the file goes too.
+    # The name is known before the file exists, so any error from here on removes the file.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE))
@@ -70,7 +70,7 @@ def written_whole(
         temporary.chmod(PRIVATE_FILE if private or closed else 0o666 & ~_umask())
         temporary.replace(target)
     except OSError as error:
-        # Whoever reads the message knows the name that the file is to have, and no other.
+        # The message names the target, because users do not know the temporary name.
         if error.errno and error.filename in (None, str(temporary)):
             raise type(error)(error.errno, error.strerror, str(target)) from None
         raise
@@ -82,7 +82,7 @@ def written_whole(
 def write_once(path: Path | str, content: bytes) -> None:
     """Write `content` to `path`, a private file in a private folder, unless it exists.
 
-    It is then on the disk, as by `put_once`; also for all processes, if several try at once.
+    On return the file is on the disk (see `put_once`), even if several processes try at once.
     """
     target = Path(path)
     if not put_once(kept_private(target.parent) / target.name, content):
@@ -92,22 +92,22 @@ def write_once(path: Path | str, content: bytes) -> None:
 def put_once(file: Path, content: bytes) -> bool:
     """Create a private `file` with this `content` unless it exists; return whether it was created.
 
-    Of several processes that try, one creates it. If this returns True, content and name are on the
-    disk. A killed process leaves the whole file or none, and perhaps a temporary one. Raises
+    If several processes try, only one creates it. If this returns True, content and name are on the
+    disk. A killed process leaves the complete file or none, and perhaps a temporary file. Raises
     `DeniableError` if the file system has no hard links, and `OSError` for other failures.
     """
     temporary = _synced_next_to(file, content)
     try:
         try:
-            file.hardlink_to(temporary)  # a rename would replace what is there
+            file.hardlink_to(temporary)  # a rename would replace an existing file
         except FileExistsError:
             return False
         except OSError as error:
             if error.errno not in NO_HARD_LINKS:
                 raise
             raise DeniableError(
-                f"{file.parent}: its file system has no hard links, by which a file is put there "
-                "once and for good; name a folder on another one"
+                f"{file.parent}: its file system has no hard links, which are needed to create a "
+                "file only once; name a folder on another file system"
             ) from None
     finally:
         temporary.unlink(missing_ok=True)
@@ -116,9 +116,9 @@ def put_once(file: Path, content: bytes) -> bool:
 
 
 def replace_durably(file: Path, content: bytes) -> None:
-    """Replace the private `file`, or make it, by one with this `content`, which is on the disk.
+    """Create or replace the private `file` with this `content`, and sync it to the disk.
 
-    A killed process leaves the whole former file, and perhaps a temporary one.
+    A killed process leaves the complete former file, and perhaps a temporary file.
     """
     temporary = _synced_next_to(file, content)
     try:
@@ -144,7 +144,7 @@ def _synced_next_to(file: Path, content: bytes) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a `folder` are on the disk."""
+    """Sync the names in a `folder` to the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -153,9 +153,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a `folder` for its owner alone if it does not exist, and sync it to the disk."""
+    """Create a `folder` only for its owner unless it exists, and sync it to the disk."""
     _make(folder, PRIVATE_FOLDER)
-    # Its maker may have been killed before. A user without access to the parent did not make it.
+    # A process may have been killed between the two steps. A user without access to the parent
+    # folder did not create the folder, and need not sync it.
     with suppress(PermissionError):
         sync_folder(folder.parent)
 
@@ -170,12 +171,12 @@ def _make(folder: Path, mode: int) -> None:
             raise
         return
     if mode == PRIVATE_FOLDER:
-        folder.chmod(mode)  # whatever the umask
+        folder.chmod(mode)  # for any umask
     sync_folder(folder.parent)
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove temporary files of killed processes from a `folder`: linked or old ones."""
+    """Remove temporary files of killed processes, which are linked or old, from a `folder`."""
     for file in folder.iterdir():
         if _TEMPORARY.fullmatch(file.name) and not file.is_dir():
             with suppress(FileNotFoundError):
@@ -185,7 +186,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Return when a `folder` is on the disk, with all its contents."""
+    """Sync a `folder` with all its contents to the disk."""
     for path in folder.rglob("*"):
         if path.is_dir():
             sync_folder(path)
@@ -197,9 +198,10 @@ def sync_tree(folder: Path) -> None:
 
 @contextmanager
 def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator[Path]:
-    """Give a temporary folder next to `path` that replaces it if the block succeeds.
+    """Yield a temporary folder next to `path`, and rename it to `path` if the block succeeds.
 
-    A `private` folder is only for its owner. Raises `DataError` if a file or link is in its place.
+    It replaces an older folder. Only the owner has access to a `private` folder. Raises `DataError`
+    if `path` is a file or a link.
     """
     target = Path(path)
     if target.is_symlink() or target.is_file():
@@ -218,7 +220,8 @@ def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator
 def remove_leftovers(path: Path | str) -> None:
     """Remove leftovers of `written_whole` and `folder_written_whole` next to `path`.
 
-    Only for the single writer of `path`: files of other processes are removed too.
+    Use it only if no other process writes `path`: temporary files of other processes are removed
+    too.
     """
     target = Path(path)
     if target.parent.is_dir():
@@ -278,12 +281,12 @@ def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     except KeyError as error:
         problem = f"the entry {error} is missing"
     except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
-        problem = f"no JSON of fitted parameters ({error})"
+        problem = f"not fitted parameters in JSON ({error})"
     raise DataError(f"{path}: {problem}; restore the file or fit it again")
 
 
 def write_table(path: Path | str, table: "pd.DataFrame") -> None:
-    """Write `table` to `path` as CSV with 9 significant digits: equal results are equal bytes."""
+    """Write `table` to `path` as CSV with 9 significant digits; equal tables give equal bytes."""
     with written_whole(path) as temporary:
         table.to_csv(
             temporary,
@@ -295,10 +298,10 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> None:
 
 
 def read_table(path: Path | str, **options: Any) -> "pd.DataFrame":
-    """Read the table at `path` that `write_table` wrote; `**options` are of `pandas.read_csv`."""
+    """Read a table that `write_table` wrote to `path`; `**options` go to `pandas.read_csv`."""
     import pandas as pd  # noqa: PLC0415 - seldom needed, slow to import
 
-    # A category may be called "NA" or "None"; what is missing is written as nothing.
+    # A category may be called "NA" or "None". Missing values are written as empty text.
     table: pd.DataFrame = pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
     return table
 
@@ -310,9 +313,9 @@ def sha256(path: Path | str) -> str:
 
 
 def free_memory() -> int:
-    """Return the bytes of memory that are free on the machine, at most the control group's limit.
+    """Return the free memory of the machine in bytes, at most the limit of the control group.
 
-    It is the largest integer of the system where this is unknown.
+    If it is unknown, the result is `sys.maxsize`.
     """
     found = [sys.maxsize]
     with suppress(OSError, ValueError, StopIteration):

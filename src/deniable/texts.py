@@ -1,4 +1,4 @@
-"""YAML and JSON texts of users as plain values, within limits, so that none can hang."""
+"""Values of YAML and JSON texts of users, within limits, so that no text can hang the program."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import yaml
 
 from deniable.errors import DataError, shown
 
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
 MAX_BYTES = 4_000_000  # of YAML, which takes a second or two
 MAX_LEVELS = 50
 MAX_REPEATED = 10_000  # values, by aliases
@@ -20,8 +20,8 @@ NUMBERS = ("int", "float", "timestamp")
 def text_of(path: Path | str, most: int | None = None) -> str:
     """Return the text of the file at `path`, in UTF-8 with or without a byte order mark.
 
-    It may have `most` bytes; None means no limit. Raises `DataError` if it cannot be read, is too
-    long, or is not such a text.
+    The file may have at most `most` bytes; None means no limit. Raises `DataError` if the file
+    cannot be read, is too long, or is not text in UTF-8.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -29,15 +29,15 @@ def text_of(path: Path | str, most: int | None = None) -> str:
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
     except ValueError as error:  # a NUL in the path
-        raise DataError(f"{path}: no path of a file ({error}); check the path") from None
+        raise DataError(f"{path}: not a path of a file ({error}); check the path") from None
     if most is not None and len(raw) > most:
         raise DataError(f"{path}: over {most:,} bytes; allowed: fewer; is it the right file?")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
-    if "\0" in text:  # as UTF-16 has it
-        raise DataError(f"{path}: no UTF-8 text; convert the file to UTF-8") from None
+    if "\0" in text:  # for example in UTF-16
+        raise DataError(f"{path}: not UTF-8 text; convert the file to UTF-8") from None
     return text
 
 
@@ -49,9 +49,9 @@ class TooMuchError(yaml.MarkedYAMLError):
 
 
 class Loader(LOADER):  # type: ignore[misc]
-    """Builds plain values; names the line of an invalid one, such as a date in month 13.
+    """Builds plain values; errors name the line of an invalid one, such as a date in month 13.
 
-    The `stream` is text, bytes, or an open file of either.
+    The `stream` is text, bytes, or an open file with either.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -68,16 +68,16 @@ class Loader(LOADER):  # type: ignore[misc]
             raise
         except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
             is_told = isinstance(error, ValueError)
-            told = f"{error}" if is_told else f"{shown(node.value)} is no {kind}"
+            told = f"{error}" if is_told else f"{shown(node.value)} is not a valid {kind}"
             raise yaml.constructor.ConstructorError(None, None, told, node.start_mark) from None
 
 
 def refuse_too_deep(text: str) -> None:
-    """Refuse a YAML `text` that is nested too deeply, contains itself, or repeats too much.
+    """Raise `TooMuchError` if a YAML `text` is too deep, contains itself, or repeats too much.
 
-    This reads its events, before any value is built.
+    This reads the parser's events, before any value is built.
     """
-    sizes: dict[str, int] = {}  # of what an anchor names
+    sizes: dict[str, int] = {}  # numbers of values under an anchor
     # Anchors of the open lists and mappings, and the number of values before each.
     opened: list[tuple[str | None, int]] = []
     values = repeated = 0
@@ -114,7 +114,7 @@ def refuse_too_deep(text: str) -> None:
 
 
 def read_given_json(path: Path | str) -> Any:
-    """Read a JSON file of a user, at `path`, of 400 MB at most.
+    """Read the values of a user's JSON file at `path`, of at most 400 MB.
 
     Raises `DataError` if it cannot be read, is not strict JSON (NaN, a key given twice), has a
     number of over 1,000 digits or too large for a float, or more than 50 levels.
@@ -163,6 +163,6 @@ def read_given_json(path: Path | str) -> Any:
 
 
 def _levels(values: Any) -> int:
-    """Return how deeply lists and objects are nested."""
+    """Return the number of levels of nested lists and objects."""
     parts = values.values() if isinstance(values, dict) else values
     return 1 + max((_levels(each) for each in parts if isinstance(each, list | dict)), default=0)

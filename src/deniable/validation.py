@@ -1,4 +1,4 @@
-"""Files that people write: errors found by YAML and pydantic, one line each."""
+"""Errors in files that people write, found by YAML and pydantic, with one line for each."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from deniable.texts import LOADER, MAX_BYTES, Loader, refuse_too_deep, text_of
 MAX_LINES = 30  # of a message
 LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=LONGEST_NAME)]
-"""Of what has a folder or a file of its name."""
+"""A name that is also the name of a folder or a file."""
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Coverage = Annotated[float, Field(gt=0, le=1)]
-# Beyond 30 nothing would ever be replaced: exp(30) is 10^13.
+# Beyond 30 no value would ever be replaced: exp(30) is 10^13.
 Epsilon = Annotated[float, Field(gt=0, le=30)]
 T = TypeVar("T")
 Values = Annotated[list[T], Field(min_length=1)]
@@ -46,7 +46,7 @@ def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
     pending, known = [root], set()
     while pending:
         node = pending.pop()
-        if id(node) in known:  # an alias: what it repeats was looked at
+        if id(node) in known:  # an alias: its values were checked before
             continue
         known.add(id(node))
         if isinstance(node, yaml.SequenceNode):
@@ -65,15 +65,15 @@ def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
 def read_yaml(path: Path | str) -> Any:
     """Read the values of the YAML file at `path`, of at most 4 MB and 50 levels.
 
-    Raises `DataError`, with file, line and remedy, if it cannot be read, is not YAML, contains
-    itself or repeats too much by aliases, has a number of over 1,000 digits, or gives a key of a
-    mapping twice.
+    Raises `DataError` with file, line and remedy. The reasons: the file cannot be read, or is not
+    YAML; it contains itself, or repeats too much, by aliases; a number has over 1,000 digits; or a
+    key of a mapping is given twice.
     """
     return yaml_values(text_of(path, MAX_BYTES), str(path))
 
 
 def yaml_values(text: str, where: str) -> Any:
-    """Return the values of a YAML `text`, as `read_yaml`; messages begin with `where`."""
+    """Return the values of a YAML `text`, like `read_yaml`; messages begin with `where`."""
     try:
         refuse_too_deep(text)
         loader = Loader(text)
@@ -82,7 +82,7 @@ def yaml_values(text: str, where: str) -> Any:
         values = None if root is None or repeated else loader.construct_document(root)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        # The end of a text is told as one line more.
+        # PyYAML counts one line more at the end of a text.
         line = f"line {min(mark.line + 1, len(text.splitlines()))}: " if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise DataError(f"{where}: {line}{problem}; correct the YAML there") from None
@@ -92,24 +92,26 @@ def yaml_values(text: str, where: str) -> Any:
 
 
 def message(what: str, lines: Sequence[str], manual: str) -> str:
-    """Return the message for `what` with its errors, the `lines`, each once; see the `manual`.
+    """Return the message for `what` with its errors, one of the `lines` each, and the `manual`.
+
+    Equal lines appear once, and at most 30 in all. The `manual` refers to a page.
 
     Examples
     --------
     >>> print(message("a.yaml: the file", ["p: 1; allowed: 2"], "README.md has more"))
-    a.yaml: the file has a fault (README.md has more):
+    a.yaml: the file has an error (README.md has more):
       p: 1; allowed: 2
     """
     unique = list(dict.fromkeys(lines))
-    count = "a fault" if len(unique) == 1 else f"{len(unique)} faults"
+    count = "an error" if len(unique) == 1 else f"{len(unique)} errors"
     more = []
     if len(unique) > MAX_LINES:
-        count, more = f"over {MAX_LINES} faults", ["..."]
+        count, more = f"over {MAX_LINES} errors", ["..."]
     return "\n  ".join([f"{what} has {count} ({manual}):", *unique[:MAX_LINES], *more])
 
 
 class Strict(BaseModel):
-    """Options of a file: no unknown ones, no silent conversions."""
+    """Options of a file, without unknown options or silent conversions of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -147,11 +149,12 @@ def fault_lines(
     whole: str = "file",
     words: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return a line for each invalid option: its path, its value, the allowed values, a hint.
+    """Return one line for each invalid option: its path, its value, the allowed values, a hint.
 
-    An option of two possible types has one line too. The `error` is from validation by the `model`.
-    `whole` replaces the path if all options together are invalid. `words` are the allowed values in
-    the file's own words, by pydantic's types of errors; ``quoted`` is for a number in quotes.
+    An option with two possible types has one line too. The `error` is from validation by the
+    `model`. `whole` replaces the path if all options together are invalid. `words` describe the
+    allowed values in the terms of the file, by pydantic's type of error; ``quoted`` is for a number
+    in quotes.
 
     Examples
     --------
@@ -172,7 +175,7 @@ def fault_lines(
     for place, fault in faults:
         inside = (f"{place.path}.", f"{place.path}[")
         if fault["type"] in _OF_A_TYPE and any(each.path.startswith(inside) for each, _ in faults):
-            continue  # it is of the other type, and at fault further inside
+            continue  # the value has the other type, and the error is further inside
         line = _line(place, fault, allowed)
         if "; allowed: " in lines.get(place.path, ""):
             line = f"{lines[place.path]}, or {line.partition('; allowed: ')[2]}"
@@ -182,13 +185,13 @@ def fault_lines(
 
 @dataclass(frozen=True)
 class _Place:
-    path: str  # as people write it, such as studies.first.grids[0].p
-    holder: type[BaseModel]  # the section that the option is in
+    path: str  # in the notation of messages, such as studies.first.grids[0].p
+    holder: type[BaseModel]  # the section with the option
     kinds: tuple[Any, ...]  # the types that the option may have
 
     @classmethod
     def of(cls, location: Sequence[int | str], model: type[BaseModel], whole: str) -> "_Place":
-        """Follow pydantic's location, in which tags of unions are between options."""
+        """Return the place of pydantic's `location`, where tags of unions are between options."""
         path, holder, kinds = "", model, (model,)
         for part in location:
             if len(kinds) > 1:
@@ -222,7 +225,7 @@ def _kinds(annotation: Any) -> tuple[Any, ...]:
 
 
 def _tagged(kind: Any, tag: int | str) -> bool:
-    """Return whether pydantic's tag means a type: a value of its discriminator, or its name."""
+    """Return whether pydantic's tag is for a type: a value of its discriminator, or its name."""
     fields = getattr(kind, "model_fields", {}).values()
     if any(tag in get_args(field.annotation) for field in fields):
         return True

@@ -135,7 +135,7 @@ def test_the_word_report_is_no_part_of_another(tmp_path):
     # As files always could have it: the reported categories.
     found = read_channel(write(tmp_path, "true \\ reported,a,b\nb,0.5,0.5\na,3/4,1/4\n"))
     assert found.categories == ("a", "b")
-    with pytest.raises(DataError, match='are reports of their own, write "report" in the first'):
+    with pytest.raises(DataError, match='are not the categories, write "report" in the first'):
         read_channel(write(tmp_path, "true \\ reported,x,y\na,1,0\nb,0,1\n"))
 
 
@@ -206,10 +206,10 @@ def test_counts_of_reports_are_matched_by_name(tmp_path):
 FAULTS = {
     "empty": ("", "the file is empty"),
     "only white space": ("\n , \n", "the file is empty"),
-    "no UTF-8": (GOOD.encode("utf-16"), "no UTF-8"),
+    "no UTF-8": (GOOD.encode("utf-16"), "not UTF-8"),
     "semicolons": (";a;b\na;0,75;0,25\nb;0,5;0,5\n", "line 1 is separated by ';'"),
     "tabs": (GOOD.replace(",", "\t"), r"line 1 is separated by '\\t'"),
-    "open quote": (',"a,b\na,1,0\n', "line 2 is no CSV"),
+    "open quote": (',"a,b\na,1,0\n', "line 2 is not CSV"),
     "no categories": ("x\na\n", "names no categories"),
     "header shifted": ("a,b\na,0.75,0.25\nb,0.5,0.5\n", r"header \(line 1\) has 2 cells, the rows"),
     "unnamed column": (",a,\na,1,0\nb,0,1\n", r"column 3 of the header \(line 1\) has no category"),
@@ -225,7 +225,7 @@ FAULTS = {
     "quoted commas": (',a,b\na,"0,5",0.5\nb,0,1\n', "column 'a' has '0,5', which is not a number"),
     "no name in common": (
         ",x,y,z\na,.5,.25,.25\nb,0,0,1\n",
-        """'a', 'b' among the rows, .* 'x', 'y', 'z'; if the columns are reports of their own, """
+        """'a', 'b' among the rows, .* 'x', 'y', 'z'; if the columns are not the categories, """
         """write "report" in the first cell""",
     ),
     "reports without rows": ("report,x,y\n", "0 rows; give one for each category"),

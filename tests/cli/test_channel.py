@@ -407,7 +407,7 @@ def test_counts_that_allow_no_estimate_name_their_file(files, capsys):
     )
     assert main(["channel", "matrix.csv", "--counts", "counts.csv"]) == 1
     assert capsys.readouterr().err.startswith(
-        "deniable: error: counts.csv: one record says nothing"
+        "deniable: error: counts.csv: the variance in the population cannot be"
     )
     assert main(["channel", "matrix.csv", "--counts", "counts.csv", "--target", "file"]) == 0
 

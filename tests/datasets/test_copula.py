@@ -284,7 +284,7 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda v: v.update(correlations=[[1], [1], [0, 0, 1]]),
         "row 1 of the correlations has 1 entries",
     ),
-    "text": (lambda v: v["margins"][0].update(quantiles="x"), "no JSON of fitted parameters"),
+    "text": (lambda v: v["margins"][0].update(quantiles="x"), "not fitted parameters in JSON"),
 }
 
 
@@ -307,7 +307,7 @@ def test_read_names_a_file_that_is_absent_or_no_json(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"half\.json: no JSON"):
         copula.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]")
-    with pytest.raises(DataError, match=r"list\.json: no JSON of fitted parameters"):
+    with pytest.raises(DataError, match=r"list\.json: not fitted parameters in JSON"):
         copula.read(tmp_path / "list.json")
 
 

@@ -182,7 +182,7 @@ def test_manifest_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.yaml: No such file"):
         load_manifest(tmp_path / "absent.yaml")
     (tmp_path / "latin.yaml").write_bytes(b"colours: caf\xe9")
-    with pytest.raises(DataError, match=r"latin\.yaml: no UTF-8"):
+    with pytest.raises(DataError, match=r"latin\.yaml: not UTF-8"):
         load_manifest(tmp_path / "latin.yaml")
 
 

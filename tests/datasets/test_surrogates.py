@@ -324,7 +324,7 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda value: value["attributes"][1].update(categories=["no", "no"]),
         "'a' lists the category 'no' twice",
     ),
-    "no tables": (lambda value: value.update(tables=None), "no JSON of fitted parameters"),
+    "no tables": (lambda value: value.update(tables=None), "not fitted parameters in JSON"),
 }
 
 
@@ -345,7 +345,7 @@ def test_read_names_a_file_that_is_absent_or_no_json(tmp_path):
     with pytest.raises(DataError, match=r"half\.json: no JSON"):
         networks.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(DataError, match=r"list\.json: no JSON of fitted parameters"):
+    with pytest.raises(DataError, match=r"list\.json: not fitted parameters in JSON"):
         networks.read(tmp_path / "list.json")
 
 

@@ -162,7 +162,7 @@ def test_every_fault_has_a_line(written):
     with pytest.raises(ConfigError) as caught:
         read_specification(written(text))
     message = str(caught.value)
-    assert "the specification has 3 faults (docs/designing-a-channel.md" in message
+    assert "the specification has 3 errors (docs/designing-a-channel.md" in message
     assert len(message.splitlines()) == 4
 
 
@@ -170,7 +170,7 @@ def test_files_that_cannot_be_read(written, tmp_path):
     with pytest.raises(ConfigError, match=r"missing\.yaml: No such file"):
         read_specification(tmp_path / "missing.yaml")
     (tmp_path / "latin.yaml").write_bytes(b"proportions: {\xe9: 1}")
-    with pytest.raises(ConfigError, match="no UTF-8 text"):
+    with pytest.raises(ConfigError, match="not UTF-8 text"):
         read_specification(tmp_path / "latin.yaml")
     with pytest.raises(DeniableError, match=r"none\.csv"):
         read_specification(written("counts: none.csv"))

@@ -437,7 +437,7 @@ def test_a_variance_below_zero_gives_no_wald_interval_but_a_score_interval():
         ),
         ({"target": "sample"}, "unknown target 'sample'"),
         ({"functionals": np.ones((2, 3))}, r"functionals of shape \(2, 3\) do not fit"),
-        ({"functionals": [np.nan, 1.0]}, "give finite weights, one a category"),
+        ({"functionals": [np.nan, 1.0]}, "give one finite weight per category"),
         ({"functionals": np.ones((1, 1, 2))}, "do not fit a channel over 2 categories"),
     ],
 )
@@ -449,7 +449,7 @@ def test_refusals(options, message):
 def test_what_a_channel_refuses():
     with pytest.raises(SingularChannelError):
         confidence_intervals(KeepOrReplace.uniform(2, 0.0), [3, 4])
-    with pytest.raises(ChannelError, match="one record says nothing"):
+    with pytest.raises(ChannelError, match="cannot be estimated from one record"):
         confidence_intervals(NEIGHBOURS_OF_TWO, [1, 0])
     with pytest.raises(ChannelError, match="all zero"):
         confidence_intervals(NEIGHBOURS_OF_TWO, [0, 0])

@@ -67,8 +67,8 @@ def test_records():
         ((np.array([-1]), np.array([0])), r"'a': the code -1 is outside 0 \.\. 1"),
         ((np.array([0.0]), np.array([0])), "'a': codes must be integers, not float64"),
         ((np.array(["x"]), np.array([0])), "'a': codes must be integers"),
-        ((np.zeros((2, 2), int), np.zeros(2, int)), r"'a': .* not of shape \(2, 2\)"),
-        ((0, 0), r"'a': .* not of shape \(\)"),
+        ((np.zeros((2, 2), int), np.zeros(2, int)), r"'a': .* not the shape \(2, 2\)"),
+        ((0, 0), r"'a': .* not the shape \(\)"),
     ],
 )
 def test_what_are_no_records(columns, message):
@@ -229,7 +229,7 @@ def test_malformed_parquet(tmp_path, damage):
             "magic only": b"PAR1PAR1",
         }[damage]
     )
-    with pytest.raises(DataError, match=r"not readable as Parquet .*; make it again") as caught:
+    with pytest.raises(DataError, match=r"not readable as Parquet .*; create it again") as caught:
         read_parquet(file)
     assert "\n" not in str(caught.value)
 

@@ -71,7 +71,7 @@ def test_a_value_lies_in_the_interval_of_its_code(edges, below, above, data):
         ([20, math.nan], r"record 2 has no value \(NaN\); fill it in"),
         ([20, 30, math.inf], "record 3 has the value inf; give a finite number"),
         ([-math.inf], "record 1 has the value -inf; give a finite number"),
-        (["20"], "one row of numbers, not <U2 of shape"),
+        (["20"], "numbers in one dimension, not <U2 of shape"),
         ([None, 20], "not object"),
         ([[20, 30]], r"of shape \(1, 2\)"),
         ([True], "not bool"),

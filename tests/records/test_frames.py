@@ -43,7 +43,7 @@ def test_numbers_and_their_class_come_back_as_they_went_in() -> None:
         ({"a": ["x", None]}, None, "record 2, column 'a' has a missing value"),
         ({"a": ["x", "y"]}, ("x",), "record 2, column 'a' has the unknown category 'y'"),
         ({"b": ["x"]}, ("x",), "no column 'a'; it has b"),
-        ({"a": [1, "x"]}, None, "column 'a' is not as string"),
+        ({"a": [1, "x"]}, None, "column 'a' does not have the type string"),
     ],
 )
 def test_frames_that_do_not_fit_are_refused(frame: dict, domain: tuple | None, said: str) -> None:

@@ -69,7 +69,7 @@ def test_training_split_takes_the_first_66_percent(records: int, first: int) -> 
 @pytest.mark.parametrize("records", [0, 1])
 def test_training_split_refuses_an_empty_part(records: int) -> None:
     data = small(values=np.zeros((records, 2)), labels=np.zeros(records, dtype=int))
-    with pytest.raises(DataError, match=f"{records} records leave none to train or none to test"):
+    with pytest.raises(DataError, match=f"{records} records leave none for training or testing"):
         data.training_split()
 
 
@@ -159,7 +159,7 @@ def with_column(name: str, values: pa.Array) -> pa.Table:
             with_column("age", pa.array([1.0, None, 2.0])),
             "record 2, column 'age' has the value nan",
         ),
-        (with_column("age", pa.array(["a", "b", "c"])), "column 'age' holds string, no numbers"),
+        (with_column("age", pa.array(["a", "b", "c"])), "column 'age' has string, not numbers"),
         (
             with_column("sex", pa.array(["f", "x", "m"])),
             "record 2, column 'sex' has the unknown category 'x'",

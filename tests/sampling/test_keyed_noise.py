@@ -424,7 +424,7 @@ def test_the_sum_is_rounded_to_the_nearest_float_and_no_grid_shows() -> None:
 
 
 def test_misfits_are_refused() -> None:
-    with pytest.raises(DeniableError, match="must be alike"):
+    with pytest.raises(DeniableError, match="must be equal"):
         noise().add(np.zeros(2), np.zeros(3), 1)
     for scale in (-1.0, math.nan, math.inf):
         with pytest.raises(DeniableError, match="finite and not negative"):

@@ -23,8 +23,8 @@ def test_configs_of_ours_are_told_nothing(capsys: pytest.CaptureFixture[str]) ->
     ("given", "words"),
     [
         (None, "No such file"),
-        ("seed: 1\n".encode("utf-16"), "no UTF-8 text"),
-        (b"\0\1", "no UTF-8 text"),
+        ("seed: 1\n".encode("utf-16"), "not UTF-8 text"),
+        (b"\0\1", "not UTF-8 text"),
         (b"[" * 20_000, "nested too deeply"),
         (b"seed: &a [*a]\n", "is inside the value that it repeats"),
         (b"seed: " + b"9" * 5000, "has 5,000 characters"),

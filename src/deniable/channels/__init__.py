@@ -1,4 +1,4 @@
-"""Channels: row-stochastic matrices P[u, v] = Pr(report v | true u), in three kinds."""
+"""Channels (randomizers): row-stochastic matrices P[u, v] = Pr(randomized value v | category u)."""
 
 import lazy_loader
 

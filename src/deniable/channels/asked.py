@@ -1,4 +1,4 @@
-"""Probabilities for a target epsilon: as close as floats allow, and never above it."""
+"""Probabilities for a target epsilon, as close to it as floats allow and never above it."""
 
 import math
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from deniable.errors import ChannelError, DeniableError, shown
 if TYPE_CHECKING:
     from deniable.channels.base import Channel
 
-CLOSER = 2.0**-50  # first step, relative, by which a target is lowered where rounding exceeds it
-MAX_EPSILON = 30.0  # exp(30) is 10^13: beyond, nothing would ever be replaced
+CLOSER = 2.0**-50  # first relative step by which a target is lowered if rounding exceeds it
+MAX_EPSILON = 30.0  # exp(30) is 10^13: with a larger one no value would ever be replaced
 
 
 OfEpsilon = TypeVar("OfEpsilon", bound="Channel")
 
 
 def refuse_no_number(name: str, value: object) -> None:
-    """Raise `ChannelError` unless `value`, called `name`, is one number that a float can hold."""
-    if type(value) is float:  # nearly always, and 40 times as fast to see
+    """Raise `ChannelError` unless `value`, called `name`, is one number in the range of floats."""
+    if type(value) is float:  # the usual case, checked 40 times as fast
         return
     if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):
@@ -40,8 +40,8 @@ def numbers_in(name: str, values: object) -> Floats:
         return np.array(values, dtype=float) + 0.0  # no negative zero
     except (TypeError, ValueError, OverflowError) as error:
         raise ChannelError(
-            f"{name} is {shown(values)}, no array of numbers ({error}); give numbers, and rows of "
-            "one length"
+            f"{name} is {shown(values)}, which is not an array of numbers ({error}); give numbers, "
+            "in rows of equal length"
         ) from None
 
 
@@ -64,10 +64,10 @@ def closest_within(
 ) -> float:
     """Return the probability with the largest exact epsilon that is not above `epsilon`.
 
-    The search continues float by float from `first`, the probability to within rounding. The
-    `parity` of a probability is exact, and below 1 if the true value is the less likely one. It
-    grows with the probability if `growing`, else it falls. Raises `ChannelError` if epsilon is not
-    in (0, 30], or too small for floats.
+    The search continues float by float from `first`, the probability apart from rounding. The
+    `parity` of a probability is exact, and below 1 if the true value is less likely than another.
+    It increases with the probability if `growing`, else it decreases. Raises `ChannelError` if
+    epsilon is not in (0, 30], or too small for floats.
     """
     refuse_epsilon(epsilon)
 
@@ -76,23 +76,23 @@ def closest_within(
         return ratio <= 1 or log_rounded_up(ratio) <= epsilon
 
     less, more = (0.0, 1.0) if growing else (1.0, 0.0)
-    found = min(first, math.nextafter(1.0, 0.0))  # at 1 what is replaced never is: no parity
+    found = min(first, math.nextafter(1.0, 0.0))  # at 1 the parity is not defined
     while not within(found):
         found = math.nextafter(found, less)
     while 0 < (larger := math.nextafter(found, more)) < 1 and within(larger):
         found = larger
     if parity(found) <= 1:
         raise ChannelError(
-            f"epsilon is {epsilon:g}, which is too small for floats to meet; ask for more"
+            f"epsilon is {epsilon:g}, which is too small for floats to meet; give a larger one"
         )
     return found
 
 
 def channel_within(epsilon: float, of_target: Callable[[float], OfEpsilon]) -> OfEpsilon:
-    """Return the channel of a target at which its exact epsilon is not above `epsilon`.
+    """Return the channel of the largest tried target with an exact epsilon of at most `epsilon`.
 
     `of_target` returns the channel of a target. It is called with `epsilon`, in (0, 30], and then
-    with slightly smaller targets until rounding does not exceed it.
+    with slightly smaller targets, until the exact epsilon is not above `epsilon`.
     """
     target, step = epsilon, CLOSER
     while (channel := of_target(target)).epsilon > epsilon:

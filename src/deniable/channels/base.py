@@ -1,4 +1,4 @@
-"""Channels: privacy, posterior probabilities, estimates and their errors, from linear maps."""
+"""Base class of channels: privacy, posterior probabilities, estimates and standard errors."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,52 +16,56 @@ from deniable.errors import ChannelError, refuse_unknown
 Target = Literal["file", "population"]
 """The quantity that is estimated.
 
-``file``: the true proportions among these very records; only the randomization is random.
-``population``: the proportions that the records were drawn from; sampling is random too.
+``file``: the original proportions among these records; only the randomization is random.
+``population``: the proportions in the population of the records; sampling is random too.
 """
 
 Inverse = Literal["least", "own"]
-"""The left inverse D, P D = I, of an estimate; a square channel has only one.
+"""The left inverse D, with P D = I, of an estimate; a square channel has only one.
 
-``own``: the inverse that the kind states. It is fixed beforehand and unbiased for all records.
+``own``: the inverse that the kind of channel states. It is fixed in advance and always unbiased.
 ``least``: the inverse of least variance at the estimated distribution, D = L^-1 P' (P L^-1 P')^-1
 with L the diagonal matrix of P' pi. For known proportions it attains the bound of Cramer and Rao.
-For estimated ones it nearly does, with a bias of a smaller order than the standard error.
+For estimated proportions it nearly does, with a bias of a smaller order than the standard error.
 
-Coverage of the estimate give or take 1.96 standard errors, in 20,000 tables (6,000 with 2,000
-records) through four matrices from 3 by 5 to 5 by 10: "least" .941 to .943 with 50 records by
-subset selection at epsilon 1, .905 to .940 through matrices of random entries, .875 for a
-proportion of .02; .936 to .953 with 200 records, .944 to .953 with 2,000. "Own" has .914 to .953,
-.886 for that proportion, then .936 to .953 and .948 to .953. The bias is at most .04, .03 and .02
-standard errors. With fewer than some 200 records use `deniable.estimation.confidence_intervals`,
-or "own".
+Coverage of the estimate +- 1.96 standard errors, in 20,000 tables (6,000 with 2,000 records)
+through four matrices from 3 by 5 to 5 by 10:
+
+- "least": with 50 records .941 to .943 by subset selection at epsilon 1, .905 to .940 through
+  matrices of random entries, and .875 for a proportion of .02; with 200 records .936 to .953; with
+  2,000 records .944 to .953.
+- "own": with 50 records .914 to .953, and .886 for the proportion of .02; with 200 records .936 to
+  .953; with 2,000 records .948 to .953.
+
+The bias is at most .04 (50 records), .03 (200) and .02 (2,000) standard errors. With fewer than
+about 200 records use `deniable.estimation.confidence_intervals`, or "own".
 """
 
 TARGETS, INVERSES = get_args(Target), get_args(Inverse)
 NEARLY_NONE = 1e-9  # replaces a proportion of 0, so that every randomized value has a weight
-Answer = Callable[["Channel", Floats, Floats], Floats]  # for a table, its shares and its records
+Answer = Callable[["Channel", Floats, Floats], Floats]  # of a table's frequencies and records
 MAX_TUNED = 2**18  # entries of a matrix, for the left inverse of least variance
 
 
 class Channel(LinearMaps):
-    """A channel: privacy, posteriors, estimates and their errors from its linear maps.
+    """A channel (randomizer) with its privacy, posteriors, estimates and their errors.
 
     A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,
-    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity. The rest
-    follows. Kinds with a closed form override the method.
+    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity. This class
+    computes everything else from them. Kinds with a closed form override the method.
     """
 
     def of_least_variance(self, proportions: npt.ArrayLike) -> "Channel":
         """Return this channel with the left inverse of least variance at true `proportions`.
 
         They are positive, of shape (size,). Square and singular channels, and channels of more than
-        2 ** 18 entries, are returned unchanged. A product has one inverse for each attribute, by
+        2 ** 18 entries, are returned unchanged. A product has one inverse for each attribute, at
         its marginal distribution.
         """
         return self
 
     def _fitted(self, frequencies: Floats, records: Floats, inverse: Inverse) -> "Channel":
-        """Return the channel for one table: for "least" at its estimate with one record more."""
+        """Return the channel for one table, for "least" at its estimate from one record more."""
         refuse_unknown("inverse", inverse, INVERSES)
         if inverse == "own" or self.square:
             return self
@@ -70,7 +74,7 @@ class Channel(LinearMaps):
         return self.of_least_variance(evened / evened.sum())
 
     def fitted_to(self, reported_counts: npt.ArrayLike, inverse: Inverse = "least") -> "Channel":
-        """Return this channel with the inverse that estimates one table as its own.
+        """Return this channel with the `inverse` for one table as its own inverse.
 
         The `reported_counts`, shape (reports,), and the `inverse` are as in `estimate`.
         """
@@ -82,7 +86,7 @@ class Channel(LinearMaps):
 
     @property
     def simple_factors(self) -> tuple["Channel", ...]:
-        """The factors of a product, none of them a product; otherwise the channel itself."""
+        """The factors of a product, without nested products; otherwise the channel itself."""
         return (self,)
 
     @property
@@ -94,7 +98,7 @@ class Channel(LinearMaps):
     def parity(self) -> float:
         """Largest ratio within a column, rounded up: the parity of [pram], (3.6), in [1, inf].
 
-        0/0 counts as 1 (a value that is impossible), a/0 as infinite.
+        0/0 counts as 1 (an impossible value), a/0 as infinite.
         """
         return rounded_up(self.exact_parity)
 
@@ -102,17 +106,17 @@ class Channel(LinearMaps):
     def epsilon(self) -> float:
         """Exact epsilon of one randomized value, ln(parity), rounded up ([multirr], (4)).
 
-        For any two true categories and any value the probabilities differ by at most a factor
-        exp(epsilon), and for some by that factor. It is computed in rational numbers from the
-        probabilities that are drawn.
+        The probabilities of any randomized value under any two true categories differ by at most a
+        factor exp(epsilon), and some differ by exactly this factor. It is computed in rational
+        numbers from the probabilities of the draws.
         """
         return log_rounded_up(self.exact_parity)
 
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
         """Return the exact parity among cells that differ in one attribute; None if infinite.
 
-        The categories are the cells of attributes with `shape` categories. The attribute at
-        `position` changes.
+        The categories are the cells of attributes with `shape` categories. The cells differ in the
+        attribute at `position`.
         """
         return self.exact_parity
 
@@ -131,16 +135,17 @@ class Channel(LinearMaps):
         """Return the unbiased estimate of the true proportions ([multirr], (2)).
 
         With the inverse of least variance it is nearly unbiased; see `Inverse`. It sums to 1,
-        except with the own inverses of protocols that say otherwise, but may leave [0, 1]:
+        except with the own inverses of some protocols, which state this. It may leave [0, 1]:
         `deniable.estimation.simplex` has projections. The `reported_counts` are non-negative
-        numbers of shape (..., reports). The `inverse` is "least" or "own".
+        numbers of shape (..., reports). The `inverse` is "least" or "own". The result has the shape
+        (..., size).
 
         Raises
         ------
         SingularChannelError
             If the channel cannot be inverted.
         ChannelError
-            If the counts do not fit the channel, are negative, not finite, or all zero.
+            If the counts do not match the channel, are negative, not finite, or all zero.
         """
         self.refuse_singular()
         tables = self.frequencies(reported_counts)
@@ -151,7 +156,7 @@ class Channel(LinearMaps):
     def _table_by_table(
         self, tables: tuple[Floats, Floats], inverse: Inverse, width: int, answer: Answer
     ) -> Floats:
-        """Return the answers of `width` numbers for each table, through its `_fitted` channel."""
+        """Return the `width` numbers of `answer` for each table, with its `_fitted` channel."""
         frequencies, records = tables
         if self.square or frequencies.ndim == 1:
             return answer(self._fitted(frequencies, records, inverse), frequencies, records)
@@ -169,18 +174,18 @@ class Channel(LinearMaps):
     ) -> Floats:
         """Return the true covariance matrix of the estimate, for known true `proportions`.
 
-        With D the left inverse (`inverse`: "least" or "own") and n the `records`, >= 1. For "least"
-        it is the inverse at these proportions, with 1e-9 for a proportion of 0, so that every value
-        has a weight. The `target` is "population": D' (diag(lambda) - lambda lambda') D / n
-        ([pram], (1.3)); or "file": D' diag(lambda) D / n - diag(pi) / n, the part that
-        randomization adds.
+        D is the left inverse (`inverse`: "least" or "own"), lambda = P' pi and n the number of
+        `records`, >= 1. For "least" it is the inverse at these proportions, with about 1e-9 for a
+        proportion of 0, so that every value has a weight. For the `target` "population" the result
+        is D' (diag(lambda) - lambda lambda') D / n ([pram], (1.3)). For "file" it is D'
+        diag(lambda) D / n - diag(pi) / n, the part that randomization adds.
         """
         self.refuse_singular()
         refuse_unknown("target", target, TARGETS)
         refuse_unknown("inverse", inverse, INVERSES)
         refuse_no_records(records)
         truth = distribution(self._fitting(proportions, "the proportions"))
-        # All positive: a 0 becomes about 1e-9.
+        # All become positive: a 0 becomes about 1e-9.
         evened = truth if truth.all() else (truth + NEARLY_NONE) / (truth + NEARLY_NONE).sum()
         channel = self if inverse == "own" else self.of_least_variance(evened)
         spread = _spread(channel, self.reported(truth), self.functional_weights())
@@ -198,8 +203,8 @@ class Channel(LinearMaps):
 
         The `reported_counts` have the shape (reports,), with at least 2 records for the `target`
         "population". The `inverse` is "least" or "own". With weights w, shape (functionals, size),
-        of linear `functionals` w . pi, their covariance is returned, without any matrix of the
-        channel's size.
+        of linear `functionals` w . pi, the result is the covariance of their estimates, and no
+        matrix of the channel's size is formed.
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
@@ -225,8 +230,8 @@ class Channel(LinearMaps):
 
         These are the square roots of the diagonal of `estimated_covariance`, which is not formed. A
         variance that is estimated below zero, by more than rounding, gives NaN. The
-        `reported_counts` have the shape (..., reports). The `target`, `functionals` and `inverse`
-        are as in `estimated_covariance`.
+        `reported_counts` have the shape (..., reports), and the result has the shape (..., size).
+        The `target`, `functionals` and `inverse` are as in `estimated_covariance`.
         """
         self.refuse_singular()
         tables = self._sample(reported_counts, target)
@@ -236,15 +241,17 @@ class Channel(LinearMaps):
         return self._table_by_table(tables, inverse, width, errors)
 
     def functional_weights(self, functionals: npt.ArrayLike | None = None) -> Floats:
-        """Return the weights of linear `functionals`, one row each, after checking that they fit.
+        """Return the weights of linear `functionals`, one row each, after a check of their shape.
 
-        Of shape (functionals, size), or (size,) for one. The default is the identity matrix.
+        They have the shape (functionals, size), or (size,) for one. The default is the identity
+        matrix. Raises `ChannelError` for other shapes, values that are not finite, and too large
+        identity matrices.
         """
         if functionals is None:
             if self.size > MAX_DENSE:
                 raise ChannelError(
                     f"a covariance matrix of {self.size:,} categories is not formed (limit "
-                    f"{MAX_DENSE:,}); ask for standard errors, or for functionals"
+                    f"{MAX_DENSE:,}); use standard errors, or give functionals"
                 )
             return np.eye(self.size)
         weights = np.atleast_2d(np.asarray(functionals, dtype=float))
@@ -252,7 +259,7 @@ class Channel(LinearMaps):
         if not fits or not np.all(np.isfinite(weights)):
             raise ChannelError(
                 f"functionals of shape {np.shape(functionals)} do not fit a channel over "
-                f"{self.size} categories; give finite weights, one a category, in each row"
+                f"{self.size} categories; give one finite weight per category in each row"
             )
         return weights
 
@@ -261,7 +268,7 @@ class Channel(LinearMaps):
         frequencies, records = self.frequencies(counts)
         if target == "population" and np.any(records < 2):
             raise ChannelError(
-                "one record says nothing of how records of the population differ; "
+                "the variance in the population cannot be estimated from one record; "
                 "give at least 2, or the target 'file'"
             )
         return frequencies, records
@@ -291,8 +298,8 @@ def _spread(channel: Channel, frequencies: Floats, weights: Floats) -> Floats:
 
 
 def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:
-    """Return standard errors: NaN for a `variance` that is below zero by more than `rounding`.
+    """Return standard errors; NaN for a `variance` below zero by more than `rounding`.
 
-    Both are of one shape, or the second is one number >= 0 for all.
+    Both have one shape, or `rounding` is one number >= 0 for all.
     """
     return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))

@@ -17,8 +17,8 @@ from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource
 
 MAX_CONDITION = 1e12
 MAX_REFINED = 128
-"""Rows up to which the inverse is refined; that takes up to 30 ms, and eight times as much for
-twice the rows."""
+"""Largest number of rows with a refined inverse. Refinement takes up to 30 ms, and eight times as
+long for twice as many rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +27,13 @@ class DenseChannel(Channel):
 
     One randomized value has epsilon = max over columns of ln(largest / smallest entry), from
     [multirr], (4). It is infinite if only some entries of a column are zero. Rows that sum to 1
-    only within rounding are drawn in their exact proportions, and epsilon belongs to these.
+    only within rounding are drawn in their exact proportions, and epsilon is exact for these.
 
-    With more values than categories its own left inverse has the least variance if the true
-    proportions are `reference`, shape (size,), by default all equal; see `Inverse`. Under it every
-    column with a positive entry has a positive probability. Raises `ChannelError` if the matrix is
-    empty, has an entry that is negative or not finite, a row that does not sum to 1 within 1e-9, or
-    over 4,096 ** 2 entries; or if the reference does not fit it.
+    With more values than categories, the channel's own left inverse has the least variance if the
+    true proportions are `reference`, shape (size,), by default all equal; see `Inverse`. Under the
+    reference, every column with a positive entry must have a positive probability. Raises
+    `ChannelError` if the matrix is empty, has an entry that is negative or not finite, a row that
+    does not sum to 1 within 1e-9, or over 4,096 ** 2 entries; or if the reference does not fit.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class DenseChannel(Channel):
         if P.size > MAX_DENSE**2:
             raise ChannelError(
                 f"a dense matrix of {P.shape[0]:,} by {P.shape[1]:,} is over the limit of "
-                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use a channel of another kind, or a product"
+                f"{MAX_DENSE:,} by {MAX_DENSE:,}; use another kind of channel, or a product"
             )
         if not np.all(np.isfinite(P)):
             raise ChannelError("a channel's probabilities must be finite numbers")
@@ -75,8 +75,8 @@ class DenseChannel(Channel):
             reference = distribution(given, "the reference")
             if np.any((reference @ P == 0) & P.any(axis=0)):
                 raise ChannelError(
-                    "under the reference a report has no chance that some category gives; give "
-                    "that category a positive probability"
+                    "a randomized value of some category has probability 0 under the reference; "
+                    "give that category a positive probability"
                 )
             object.__setattr__(self, "reference", reference)
 
@@ -98,8 +98,8 @@ class DenseChannel(Channel):
         inverse = np.linalg.inv(self.entries) if self.square else self._left_inverse()
         if self.size > MAX_REFINED:
             return np.asarray(inverse)
-        # One step of Newton's iteration in extended precision, towards the inverse of the matrix
-        # that is drawn. At a condition number of 1e6 it takes the error from 1e-11 to 1e-14.
+        # One step of Newton's iteration in extended precision, towards the inverse of the exact
+        # matrix of the draws. At a condition number of 1e6, the error falls from 1e-11 to 1e-14.
         rows = self.entries.astype(np.longdouble)
         rows /= rows.sum(axis=1, keepdims=True)
         return np.asarray(inverse + inverse @ (np.eye(self.size) - rows @ inverse), dtype=float)
@@ -107,7 +107,7 @@ class DenseChannel(Channel):
     def _left_inverse(self) -> Floats:
         """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of values at the reference.
 
-        By orthogonal factors of L^-1/2 P': this does not square the condition.
+        It uses orthogonal factors of L^-1/2 P', which does not square the condition number.
         """
         even = np.full(self.size, 1 / self.size)
         roots = np.sqrt(self.reported(even if self.reference is None else self.reference))

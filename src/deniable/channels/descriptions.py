@@ -1,12 +1,11 @@
 """Channels as JSON values with exact parameters: fractions, and whole-number weights.
 
 A probability is a fraction as text, such as "3/8". Probabilities of several outcomes are whole
-numbers over one stated denominator: ``{"denominator": 8, "weights": [3, 5]}``. Each is exactly the
-float of the channel, so reading gives the same bits.
+numbers over one stated denominator: ``{"denominator": 8, "weights": [3, 5]}``. Each number is
+exactly the float of the channel, so a channel that is read has the same bits.
 
-Rows of a matrix, and replacement weights, are taken in their exact proportions: divided by their
-sum. A category of "keep-or-replace" is never kept if its weight and the negative
-``diagonal_weight`` add up to 0.
+Rows of a matrix, and replacement weights, are divided by their sum, exactly. In "keep-or-replace"
+a category is never kept if its weight and the negative ``diagonal_weight`` add up to 0.
 """
 
 import operator
@@ -23,7 +22,7 @@ from deniable.channels.base import Channel
 from deniable.channels.product import ProductChannel
 from deniable.errors import ChannelError, DeniableError, shown
 
-EDITED = "the file was edited; make it again"
+EDITED = "the file was edited; create it again"
 FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?")  # of bounded size, without exponent
 
 
@@ -123,11 +122,14 @@ KINDS: dict[str, tuple[str, dict[str, Parameter]]] = {
     "square-wave": ("SquareWave", WINDOW | {"inside": PROBABILITY}),
     "square-wave-or-missing": ("SquareWaveOrMissing", WINDOW | {"weights": WEIGHTS}),
 }
-"""Kinds of channels by their parameters. A class of `deniable.channels` is loaded when needed."""
+"""Class of `deniable.channels` and parameters of each kind; a class is loaded when needed."""
 
 
 def channel_to_json(channel: Channel) -> dict[str, Any]:
-    """Describe a `channel` by its kind and its exact parameters."""
+    """Return the kind and the exact parameters of a `channel`, as JSON values.
+
+    Raises `ChannelError` if the class of the channel has no JSON form.
+    """
     if isinstance(channel, ProductChannel):
         return {"kind": "product", "factors": [channel_to_json(each) for each in channel.factors]}
     names = [each.__name__ for each in type(channel).__mro__]
@@ -147,7 +149,7 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
 
 
 def channel_from_json(value: Mapping[str, Any]) -> Channel:
-    """Rebuild a channel from a `value` of `channel_to_json`, also after it was stored as JSON.
+    """Return the channel that a `value` of `channel_to_json` describes, also if read from JSON.
 
     Raises `ChannelError` if the kind is unknown, a parameter is missing, or a number is invalid.
     """

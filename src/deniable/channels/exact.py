@@ -13,18 +13,21 @@ from deniable.arrays import Flags, Floats
 from deniable.errors import ChannelError, DeniableError
 
 ROW_SUM_TOLERANCE = 1e-9
-# 100 digits leave 60 beyond a float's own for any ratio that is not within 1e-20 of 1, so that the
-# rounding below is never in doubt.
+# With 100 digits, a ratio that is not within 1e-20 of 1 has 60 digits more than a float, so that
+# the direction of rounding is certain.
 _PRECISE = Context(prec=100)
 _SLACK = Decimal("1e-60")
 _CLOSE_TO_ONE = Fraction(1, 10**20)
 
 Number = float | Fraction
-Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, as it is written
+Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, by its decimals
 
 
 def as_written(value: Number | str) -> Fraction:
-    """Return the number `value` as a fraction; floats by their shortest decimals: 0.1 is 1/10."""
+    """Return `value` as a fraction, for a float by its shortest decimals: 0.1 is 1/10.
+
+    Raises `DeniableError` if it is not a finite number.
+    """
     try:
         return value if isinstance(value, Fraction) else Fraction(str(value))
     except ValueError:
@@ -42,7 +45,7 @@ def proportion(value: Number, name: str) -> Fraction:
 
 
 def thresholds(rho_1: Number, rho_2: Number) -> tuple[Fraction, Fraction]:
-    """Return `rho_1` and `rho_2` as fractions, 0 < rho_1 < rho_2 < 1."""
+    """Return `rho_1` and `rho_2` as fractions; raise `DeniableError` unless 0 < 1st < 2nd < 1."""
     low, high = proportion(rho_1, "rho_1"), proportion(rho_2, "rho_2")
     if low >= high:
         raise DeniableError(f"rho_1 is {rho_1}, rho_2 is {rho_2}; rho_1 must be the smaller one")
@@ -59,7 +62,7 @@ def exact_distribution(size: int, prior: Prior) -> tuple[Fraction, ...]:
     if len(values) != size:
         raise ChannelError(
             f"a prior of {len(values)} probabilities does not fit a channel over {size} "
-            "categories; give one a category"
+            "categories; give one per category"
         )
     if min(values) < 0 or abs(total - 1) > ROW_SUM_TOLERANCE:
         raise ChannelError("the prior must be one distribution: not negative, sum 1")
@@ -74,7 +77,7 @@ def exact_ratio(larger: float | Fraction, smaller: float | Fraction) -> Fraction
 
 
 def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:
-    """Return the product of `ratios`; None if one of them is None, for infinite."""
+    """Return the product of `ratios`, or None (infinite) if one of them is None."""
     product = Fraction(1)
     for ratio in ratios:
         if ratio is None:
@@ -84,12 +87,12 @@ def product_of_ratios(ratios: Iterable[Fraction | None]) -> Fraction | None:
 
 
 def rounded_up(ratio: Fraction | None) -> float:
-    """Return the smallest float that is not below `ratio`."""
+    """Return the smallest float that is not below `ratio`; infinity for None."""
     if ratio is None:
         return math.inf
     try:
         nearest = ratio.numerator / ratio.denominator
-    except OverflowError:  # beyond the largest float, as a product of many attributes can be
+    except OverflowError:  # above the largest float, for example a product of many attributes
         return math.inf
     return nearest if Fraction(nearest) >= ratio else math.nextafter(nearest, math.inf)
 
@@ -101,14 +104,14 @@ def rounded_down(exact: Fraction) -> float:
 
 
 def log_rounded_up(ratio: Fraction | None) -> float:
-    """Return a float not below ln(`ratio`), at most one step above it, for a ratio >= 1.
+    """Return a float not below ln(`ratio`), at most one float above it, for a ratio >= 1.
 
-    Infinite for None, an infinite ratio.
+    The result is infinite for None, an infinite ratio.
     """
     if ratio is None:
         return math.inf
     if ratio - 1 < _CLOSE_TO_ONE:
-        return rounded_up(ratio - 1)  # ln(1 + x) is below x, by less than a float can show
+        return rounded_up(ratio - 1)  # ln(1 + x) is below x, by less than the precision of floats
     logarithm = _PRECISE.ln(_PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
     nearest = float(logarithm)
     certain = Decimal(nearest) >= logarithm + abs(logarithm) * _SLACK
@@ -118,7 +121,7 @@ def log_rounded_up(ratio: Fraction | None) -> float:
 def largest_column_ratio(matrix: Floats) -> Fraction | None:
     """Return max over columns of (largest / smallest entry) of a `matrix`; None if infinite.
 
-    Exactly: each entry is divided by the exact sum of its row.
+    The ratio is exact: each entry is divided by the exact sum of its row.
     """
     sums = matrix.sum(axis=1, keepdims=True)
     larger, smaller = (matrix / sums).max(axis=0), (matrix / sums).min(axis=0)
@@ -126,15 +129,15 @@ def largest_column_ratio(matrix: Floats) -> Fraction | None:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
         approximate = np.where(larger == smaller, 1.0, larger / smaller)
-    # Floats find the few entries that can decide; fractions decide among them.
+    # Floats find the few columns that may have the largest ratio; fractions decide among them.
     near = np.flatnonzero(approximate >= approximate.max() * (1 - 1e-12))
     sum_of_row = cache(lambda u: exact_sum(matrix[u]))
-    rising: list[int] = []  # rows by their exact sums, once it takes them
+    rising: list[int] = []  # rows sorted by their exact sums, when needed
 
     def shares(candidates: Flags, v: int, step: int) -> list[Fraction]:
-        """Return the exact shares among a column's candidates, one for each distinct entry."""
+        """Return exact probabilities of a column's candidates, one for each distinct entry."""
         rows = np.flatnonzero(candidates)
-        if rows.size > 1:  # of equal entries that of the row with the extreme sum decides
+        if rows.size > 1:  # among equal entries, the row with the extreme sum decides
             rising[:] = rising or sorted(range(len(matrix)), key=sum_of_row)
             rows = np.array(rising[::step])
             rows = rows[candidates[rows]]
@@ -151,7 +154,7 @@ def largest_column_ratio(matrix: Floats) -> Fraction | None:
 
 
 def exact_sum(values: Floats) -> Fraction:
-    """Return the exact sum of `values`: whole mantissas in two halves, exponent by exponent."""
+    """Return the exact sum of `values`, from whole mantissas in two halves, by exponent."""
     fractions, exponents = np.frexp(values)
     mantissas = (fractions * 2.0**53).astype(np.int64)
     lowest = int(exponents.min())

@@ -2,10 +2,10 @@
 
 A matrix file has a header of categories and one row for each true category, with its name in the
 first cell. Rows are matched by name. Categories have the order of the header. If the first cell of
-the header has the word "report", columns may have other names than rows, and be more or fewer.
-Categories then have the order of the rows. Priors have the columns ``category,probability``, counts
-``category,count`` or ``report,count``. Numbers are decimals with a point, or fractions such as 1/3.
-Every error message names file, row, column, value and remedy.
+the header has the word "report", the columns are randomized values: their names and number may
+differ from the rows, and categories have the order of the rows. Priors have the columns
+``category,probability``, counts ``category,count`` or ``report,count``. Numbers are decimals with a
+point, or fractions such as 1/3. Every error message names file, row, column, value and remedy.
 """
 
 import csv
@@ -35,14 +35,14 @@ MAX_SHOWN = 5
 LONGEST_LISTED = 43
 MAX_COUNT = 2**53
 CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
-OTHER_NAMES = '; if the columns are reports of their own, write "report" in the first cell'
+OTHER_NAMES = '; if the columns are not the categories, write "report" in the first cell'
 OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)  # in the first cell: columns have own names
 Value = TypeVar("Value", int, float)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A `line` of a `file`, by number, its `cells` without white space around, and its `name`."""
+    """A line of a `file`: its number, `line`, its `cells` without outer white space, its `name`."""
 
     file: Path
     line: int
@@ -54,7 +54,7 @@ class Row:
 
 
 def rows_of(file: Path) -> list[Row]:
-    """Return the lines of a `file` that are not empty, without white space around cells."""
+    """Return the lines of a `file` that are not empty; cells have no outer white space."""
     reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
     rows = []
     try:
@@ -62,7 +62,7 @@ def rows_of(file: Path) -> list[Row]:
             if any(stripped := [cell.strip() for cell in cells]):
                 rows.append(Row(file, reader.line_num, stripped))
     except csv.Error as error:
-        raise DataError(f"{file}: line {reader.line_num} is no CSV: {error}; correct it") from None
+        raise DataError(f"{file}: line {reader.line_num} is not CSV: {error}; correct it") from None
     if not rows:
         raise DataError(f"{file}: the file is empty; give a header, then a row for each category")
     first = rows[0].cells
@@ -77,7 +77,7 @@ def rows_of(file: Path) -> list[Row]:
 def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
     """Raise `DataError` unless the `header` of a `file` names categories, each once.
 
-    If all `rows` have one more cell, the header lacks its first cell.
+    If all `rows` have one cell more, the header lacks its first cell.
     """
     categories = header.cells[1:]
     if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
@@ -114,10 +114,10 @@ def rows_in_order(
     where: str,
     if_none_is_known: str = "",
 ) -> list[Row]:
-    """Return the `rows` in the order of the `categories`, which cell number `at` names.
+    """Return the `rows` in the order of the `categories`, by the name in cell number `at`.
 
-    Each has as many cells as the `header`. Messages say `where` the categories are from, and add
-    `if_none_is_known` if no row has any of them.
+    Each row must have as many cells as the `header`. Messages name the source of the categories,
+    `where`, and add `if_none_is_known` if no row has a known category. Raises `DataError`.
     """
     found: dict[str, Row] = {}
     for row in rows:
@@ -154,14 +154,14 @@ def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
     remedy = remedy_for_sum(sums[wrong[0]])
     if np.all(np.abs(matrix.sum(axis=0) - 1) <= ROW_SUM_TOLERANCE):
         remedy = (
-            "the columns do: this looks column-stochastic, with a column for each true category; "
-            "transpose it"
+            "the columns do: this matrix is column-stochastic, with a column for each true "
+            "category; transpose it"
         )
     raise DataError(f"{rows[wrong[0]]} sums to {sums[wrong[0]]:.10g}, not to 1; {remedy}")
 
 
 def remedy_for_sum(total: float) -> str:
-    """Return the remedy for probabilities with the sum `total`."""
+    """Return the remedy, for a message, for probabilities with the sum `total`."""
     if abs(total - 100) < 0.5:
         return "these look like percentages: divide them by 100"
     if abs(total - 1) < 0.01:
@@ -178,8 +178,8 @@ def column_of(
 ) -> list[Value]:
     """Return the values of the column `name` of a `file`, in the order of the `categories`.
 
-    The column ``category`` has their names, or the `other` one if there is none. `parse` reads a
-    cell from its row, the column's name and its text.
+    The column ``category`` has their names, or the column `other` if there is no such column.
+    `parse` takes a cell's row, column and text, and returns the value.
     """
     header, *rows = rows_of(file)
     key = other if other in header.cells and "category" not in header.cells else "category"
@@ -196,7 +196,7 @@ def column_of(
 
 
 def one_number(row: Row, column: str, text: str) -> float:
-    """Return the non-negative number that is the `text` of a `row` in a `column`."""
+    """Return the non-negative number with this `text`, in a `row` and a `column`."""
     if DECIMAL.fullmatch(text):
         value = float(text)
     elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
@@ -216,7 +216,7 @@ def one_number(row: Row, column: str, text: str) -> float:
 
 
 def whole_number(row: Row, column: str, text: str) -> int:
-    """Return the number of records that is the `text` of a `row` in a `column`."""
+    """Return the number of records with this `text`, in a `row` and a `column`."""
     short = len(text) < 400 and DECIMAL.fullmatch(text)
     value = Fraction(text) if short else Fraction(-1)
     if not 0 <= value <= MAX_COUNT or value.denominator != 1:
@@ -236,9 +236,10 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NamedChannel:
-    """A channel with names of its categories and randomized values, in the order of codes.
+    """A channel with the names of its categories and randomized values, in the order of codes.
 
-    The `categories` name the rows of the `channel`'s matrix, `reports` its columns.
+    The `categories` name the rows of the `channel`'s matrix; `reports` name its columns, the
+    randomized values.
     """
 
     categories: tuple[str, ...]
@@ -250,9 +251,9 @@ def read_channel(path: Path | str) -> NamedChannel:
     """Read the matrix file at `path`: a row for each true category, a column for each value.
 
     Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
-    file cannot be read, if rows and columns differ without the word "report" in the header, if a
-    name is there twice, if a value is missing, negative or not a number, or if a row does not sum
-    to 1.
+    file cannot be read, a name is there twice, a value is missing, negative or not a number, or a
+    row does not sum to 1. Rows and columns with different names are an error too, unless the header
+    has the word "report".
     """
     file = Path(path)
     header, *rows = rows_of(file)
@@ -283,13 +284,13 @@ def write_channel(
     categories: Sequence[str],
     reports: Sequence[str] | None = None,
 ) -> None:
-    """Write a matrix file, each number in the shortest form that gives the same float again.
+    """Write a matrix file to `path`, each number in the shortest form that gives the same float.
 
-    The `channel` has at most 4,096 categories and as many values, and the file is at `path`. The
-    names of `categories` and `reports` are in the order of their codes. The default names of
-    reports are the categories of a square channel, else numbers from 1. Raises `DataError` if the
-    numbers of names do not fit, or a name is empty, there twice, or has white space around it, and
-    `ChannelError` if the channel is larger.
+    The `channel` has at most 4,096 categories and 4,096 randomized values. The names of
+    `categories` and `reports`, the randomized values, are in the order of their codes. By default
+    the `reports` of a square channel are its categories, and other channels have numbers from 1.
+    Raises `DataError` if the number of names is wrong, or a name is empty, there twice, or has
+    white space around it. Raises `ChannelError` if the channel is larger.
     """
     names = list(categories)
     own = names if channel.square else [str(v + 1) for v in range(channel.reports)]
@@ -308,7 +309,7 @@ def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str,
     if wanted > MAX_DENSE:
         raise ChannelError(
             f"a matrix file may have {MAX_DENSE:,} {many}, the channel has {wanted:,}; use the "
-            "channel's own methods, or its factors"
+            "methods of the channel, or its factors"
         )
     if len(names) != wanted:
         what = "over" if one == "category" else "with"
@@ -327,8 +328,8 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
     """Read a distribution over `categories`, in their order, from ``category,probability``.
 
     The CSV file is at `path`; the array has the shape (categories,). Raises `DataError` if the file
-    cannot be read, lacks a column or a category, has an unknown one or one twice, or if the values
-    are not probabilities of sum 1 within 1e-9.
+    cannot be read, lacks a column or a category, has a category twice or an unknown one, or if the
+    values are not probabilities that sum to 1 within 1e-9.
     """
     file = Path(path)
     values = np.array(column_of(file, "probability", categories, one_number))
@@ -344,11 +345,12 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
 def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
     """Read counts, in the order of the `categories`, from ``category,count`` or ``report,count``.
 
-    The CSV file is at `path`. With ``report`` the names are the channel's randomized values. Raises
-    `DataError` as `read_prior`, if a count is not a whole number, and if all are 0.
+    The CSV file is at `path`. With ``report`` the `categories` are the channel's randomized values.
+    The array has the shape (categories,). Raises `DataError` like `read_prior`, if a count is not a
+    whole number, and if all are 0.
     """
     file = Path(path)
     values = column_of(file, "count", categories, whole_number, "report")
     if not any(values):
-        raise DataError(f"{file}: the column 'count' is all 0; give the counts of the reports")
+        raise DataError(f"{file}: the column 'count' is all 0; count the randomized values")
     return np.array(values, dtype=np.int64)

@@ -1,12 +1,12 @@
-"""Invariant PRAM: matrices that keep the proportions of a file's true categories.
+"""Invariant PRAM: transition matrices that keep the proportions of a file's true categories.
 
-[pram], section 2, with rows for columns: R is invariant for the proportions pi0 of a file if R' pi0
-= pi0, (2.1). The proportions S / n of the protected file are then unbiased, (2.3). But a matrix
-that is made from the file is random, so (1.3) is not the variance of S / n. (2.4), (2.5) and the
-bound (2.6) apply.
+[pram], section 2, with rows instead of columns: R is invariant for the proportions pi0 of a file if
+R' pi0 = pi0, (2.1). The proportions S / n of the protected file are then unbiased, (2.3). But a
+matrix that depends on the file is random, so (1.3) is not the variance of S / n. Instead (2.4),
+(2.5) and the bound (2.6) apply.
 
-The epsilon of an invariant matrix is conditional on the matrix. It covers neither the matrix
-itself (`disclosed_proportions`) nor all values together through it
+The epsilon of an invariant matrix is conditional on the matrix. It covers neither the matrix itself
+(`disclosed_proportions`) nor all values of the file together
 (`deniable.pram.matrices.whole_file_epsilon`).
 """
 
@@ -23,24 +23,24 @@ from deniable.channels.maps import distribution, refuse_no_records
 from deniable.errors import ChannelError
 
 INVARIANCE_TOLERANCE = 1e-9
-MAX_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) is no float
+MAX_FIRST_EPSILON = 700.0  # of the first of two steps; beyond, exp(-epsilon) underflows
 
 
 def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
-    """Return the invariant matrix that two steps make of any `channel` P (Gouweleeuw et al.).
+    """Return the invariant matrix of two steps that begin with any `channel` P (Gouweleeuw et al.).
 
     A value v of the first step, by P, is randomized again by Bayes' matrix, Q[v, w] = P[w, v] pi_w
-    / lambda_v with lambda = P' pi. R = P Q is invariant for pi exactly. It is reversible, pi_u R[u,
+    / lambda_v with lambda = P' pi. R = P Q is exactly invariant for pi. It is reversible, pi_u R[u,
     w] = pi_w R[w, u], and has no negative eigenvalue.
 
-    - Epsilon: at most the epsilon of P, since the second step sees no true category. R[u, w] is the
-      mean of Q[v, w] with weights P[u, v], and the weights of two rows differ by a factor of at
-      most exp(epsilon).
-    - Zeros: R[u, w] > 0 iff some v can be drawn from both u and w, and w has records (pi_w > 0) or
-      no category with records gives v. So a zero of P alone need not stay one. A category without
-      records is drawn from none that has any.
-    - A v that only categories without records give (lambda_v = 0) has no Bayes' row under pi. It
-      gets the row of equal proportions of those categories: the limit as each gets a small one.
+    - Epsilon: at most the epsilon of P, since the second step does not use the true category. R[u,
+      w] is the mean of Q[v, w] with weights P[u, v], and the weights of two rows differ by a factor
+      of at most exp(epsilon).
+    - Zeros: R[u, w] > 0 iff some v has positive probability in P for both u and w, and either w has
+      records (pi_w > 0) or no category with records gives v. So R may be positive at a zero of P. A
+      category without records is never drawn for a category with records.
+    - If only categories without records give v (lambda_v = 0), v has no Bayes' row under pi. It
+      gets the row for equal proportions of these categories: the limit as each gets a small one.
 
     P has up to 4,096 categories and may be singular. The `proportions` pi are not negative and sum
     to 1. Otherwise a `ChannelError` is raised.
@@ -52,7 +52,7 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
            [0.2, 0.8]])
     """
     P = channel.matrix()
-    P /= P.sum(axis=1, keepdims=True)  # Bayes' formula for the rows that are drawn
+    P /= P.sum(axis=1, keepdims=True)  # Bayes' formula uses the exact rows of the draws
     bayes = DenseChannel(P).posterior(proportions)
     unknown = np.isnan(bayes).any(axis=1)
     if unknown.any():
@@ -63,18 +63,18 @@ def two_step(channel: Channel, proportions: npt.ArrayLike) -> DenseChannel:
 
 
 def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseChannel:
-    """Return the two-step matrix, from generalized randomized response, of a target epsilon.
+    """Return the two-step matrix, from generalized randomized response, for a target epsilon.
 
-    With P proportional to t off the diagonal and to 1 on it, a = 1 - t and lambda_v = a pi_v + t,
-    the largest ratio in column w of R is between row w and the row m of the largest other
+    Let P be proportional to t off the diagonal and to 1 on it, a = 1 - t and lambda_v = a pi_v + t.
+    The largest ratio in column w of R is between row w and row m, where m has the largest other
     proportion. It exceeds 1 by
 
         a^2 (pi_m + t (1 - pi_w)) / (lambda_w lambda_m (S + a t (1 / lambda_w + 1 / lambda_m)))
 
-    with S the sum of t^2 / lambda_v. The root in t is found from this, then compared with the exact
-    epsilon of the matrix. The result is at most `epsilon`, in (0, 30], less by rounding alone (but
-    0 if a single category has records). Raises `ChannelError` if epsilon is out of range, or the
-    `proportions` are negative or do not sum to 1.
+    with S the sum of t^2 / lambda_v. The root in t is found from this, then checked with the exact
+    epsilon of the matrix, which is at most `epsilon`, in (0, 30], and below it only by rounding
+    (but 0 if a single category has records). Raises `ChannelError` if epsilon is out of range, or
+    the `proportions` are negative or do not sum to 1.
     """
     pi = distribution(proportions)
     refuse_epsilon(epsilon)
@@ -82,7 +82,7 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
         return DenseChannel(np.ones((1, 1)))
 
     largest, second = np.argsort(pi)[[-1, -2]]
-    # For each category the other one with the largest proportion.
+    # For each category, the other category with the largest proportion.
     other = np.where(np.arange(pi.size) == largest, second, largest)
 
     def beyond(first: float) -> float:
@@ -109,20 +109,21 @@ def _generalized(size: int, epsilon: float) -> DenseChannel:
 
 
 def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:
-    """Return the matrix with the `proportions` as each row: values are drawn from them.
+    """Return the matrix with the `proportions` as each row, which draws every value from them.
 
-    Invariant, of epsilon 0. It attains the bound (2.6). Raises `ChannelError` unless the
+    It is invariant, has epsilon 0, and attains the bound (2.6). Raises `ChannelError` unless the
     proportions are not negative and sum to 1.
     """
     return KeepOrReplace(0.0, distribution(proportions))
 
 
 def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> KeepOrReplace:
-    """Return theta I + (1 - theta) 1 pi' of a target epsilon, ln(1 + theta / ((1 - theta) min pi)).
+    """Return the matrix theta I + (1 - theta) 1 pi' for a target epsilon.
 
-    Its exact epsilon is at most `epsilon`, in (0, 30], less by the rounding of theta alone. The
-    `proportions` pi are positive and sum to 1, since a category of proportion 0 would reveal
-    itself. Otherwise a `ChannelError` is raised.
+    The epsilon is ln(1 + theta / ((1 - theta) min pi)). The exact epsilon is at most `epsilon`, in
+    (0, 30], and below it only by the rounding of theta. The `proportions` pi are positive and sum
+    to 1: a category of proportion 0 would be certain wherever it is kept. Otherwise a
+    `ChannelError` is raised.
     """
     pi = distribution(proportions)
     refuse_epsilon(epsilon)
@@ -139,26 +140,26 @@ def lazy_resampling_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> 
 
 
 def disclosed_proportions(channel: Channel) -> Floats:
-    """Return the true proportions of the file, from a published invariant `channel` alone.
+    """Return the original proportions of the file, from a published invariant `channel` alone.
 
-    They are the matrix's stationary distribution, which is unique if all categories that occur can
-    reach each other. So a published invariant matrix publishes the true marginal distribution
-    exactly, and two files that differ in one record have matrices that distinguish them with
-    certainty. The matrix's own epsilon is conditional on the matrix and does not cover this. [pram]
-    (section 2) has owners keep the matrix, and then users can estimate no variance.
+    They are the stationary distribution of the matrix, which is unique if all categories that occur
+    can reach each other. So a published invariant matrix publishes the original marginal
+    distribution exactly. The matrices of two files that differ in one record distinguish these
+    files with certainty. The epsilon of the matrix is conditional on the matrix and does not cover
+    this. In [pram] (section 2) owners keep the matrix, and users can then estimate no variance.
 
-    Each proportion has a relative error near rounding, by elimination without subtractions
-    (Grassmann, Taksar and Heyman), rare categories too. Raises `ChannelError` if the matrix has
-    several stationary distributions, because groups of categories do not reach each other; or if it
-    has over 4,096 categories.
+    The method is elimination without subtractions (Grassmann, Taksar and Heyman). Each proportion
+    has a relative error near rounding, also for rare categories. Raises `ChannelError` if the
+    matrix has several stationary distributions, because groups of categories do not reach each
+    other; or if it has over 4,096 categories.
     """
     P = channel.matrix()
     groups, group_of = scipy.sparse.csgraph.connected_components(P > 0, connection="strong")
     leaving = {int(group_of[u]) for u, v in np.argwhere(P > 0) if group_of[u] != group_of[v]}
     if len(closed := [group for group in range(groups) if group not in leaving]) > 1:
         raise ChannelError(
-            f"the matrix has {len(closed)} groups of categories that do not report each other: it "
-            "is invariant for any shares of these; take the groups one by one"
+            f"the matrix has {len(closed)} groups of categories that do not reach each other: it "
+            "is invariant for any proportions of the groups; take the groups one by one"
         )
     members = np.flatnonzero(group_of == closed[0])
     A = P[np.ix_(members, members)]
@@ -176,9 +177,9 @@ def disclosed_proportions(channel: Channel) -> Floats:
 def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
     """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 
-    (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true `counts` T, shape (size,).
-    For an invariant matrix it is an unbiased estimate of the inflation, the last term of (2.5). The
-    `channel` has up to 4,096 categories and need not be invariant.
+    It is (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true `counts` T, shape
+    (size,). For an invariant matrix it is an unbiased estimate of the inflation, the last term of
+    (2.5). The `channel` has up to 4,096 categories and need not be invariant.
     """
     true = whole_counts(counts)
     records = true.sum()
@@ -188,9 +189,10 @@ def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
 
 
 def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
-    """Return (diag(pi) - pi pi') / n, the covariance of the true proportions of a sample.
+    """Return (diag(pi) - pi pi') / n, the covariance of the original proportions of a sample.
 
-    The `proportions` pi, shape (size,), are the population's, and n the `records` of the sample.
+    The `proportions` pi, shape (size,), are those in the population; n is the number of `records`
+    in the sample.
     """
     pi = distribution(proportions)
     refuse_no_records(records)
@@ -200,8 +202,9 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
-    Here pi, shape (size,), are the `proportions` of the population, and n, the `records`, >= 1. The
-    bound minus the covariance is non-negative definite. `resampling` attains it.
+    Here pi, shape (size,), are the `proportions` in the population, and n is the number of
+    `records`, >= 1. The bound minus the covariance is non-negative definite. `resampling` attains
+    it.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
 

@@ -1,4 +1,4 @@
-"""Write records as Arrow tables, to Parquet with metadata or CSV, and read them from Parquet."""
+"""Records as Arrow tables, written to Parquet with metadata or to CSV, and read from Parquet."""
 
 import json
 from abc import ABC, abstractmethod
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 CATEGORICAL_KEY = b"deniable"
 NUMERIC_KEY = b"deniable_numeric"
-"""Under which the metadata of a file say what its columns are; which of them tells the kind."""
+"""Keys of the metadata that describe the columns of a file; each is for one kind of records."""
 LONGEST_QUOTATION = 500  # characters of a file in a message
 
 About = TypeVar("About")
 
 
 class ArrowRecords(ABC):
-    """Records that are written as an Arrow table."""
+    """Records that can be written as an Arrow table."""
 
     @abstractmethod
     def to_arrow(self) -> pa.Table:
         """Return the records as an Arrow table."""
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the records as a DataFrame: names of categories, and numbers as floats."""
+        """Return the records as a DataFrame with names of categories, and numbers as floats."""
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         frame.attrs.clear()
         return frame
@@ -39,7 +39,7 @@ class ArrowRecords(ABC):
     def write_parquet(self, path: Path | str, *, private: bool = False) -> None:
         """Write the records to `path` as Parquet; the metadata describe columns and marks.
 
-        Original records are `private`: only their owner can read the file.
+        Use `private` for original records: only the owner can read the file.
         """
         with written_whole(path, private=private) as temporary:
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
@@ -58,9 +58,9 @@ class ArrowRecords(ABC):
 
 
 def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
-    """Return the column `name` of a `frame` as an Arrow array of a `kind`, with None for missing.
+    """Return the column `name` of a `frame` as an Arrow array of a `kind`; missing values are null.
 
-    Raises `DataError` if the column is absent, or it has values of another kind.
+    Raises `DataError` if the column is absent, or has values of another kind.
     """
     if name not in frame.columns:
         there = shortened(", ".join(map(str, frame.columns)))
@@ -72,7 +72,7 @@ def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
         return values.cast(kind)
     except pa.ArrowException as error:
         reason = str(error).partition("\n")[0]
-        problem = f"the table: column {name!r} is not as {kind} ({reason}); correct it"
+        problem = f"the table: column {name!r} does not have the type {kind} ({reason}); correct it"
         raise DataError(problem) from None
 
 
@@ -82,24 +82,24 @@ def read_described(
     """Read a Parquet table at `path` from `write_parquet`, and its metadata under a `key`.
 
     `parse` reads the metadata's JSON values and raises KeyError, TypeError or ValueError for
-    invalid ones. `what` and `unsaid` are for messages: the object that the metadata describe, and
-    the error and remedy if there are none. Raises `DataError` if the file is absent, not Parquet,
-    or without such metadata.
+    invalid values. `what` and `unsaid` are for messages: the object that the metadata describe, and
+    the error with its remedy if there are no metadata. Raises `DataError` if the file is absent,
+    not Parquet, or without such metadata.
     """
     try:
-        # Not `pq.read_table`, which loads what reads folders of files first.
+        # `pq.read_table` would first load the modules for folders of files.
         with pq.ParquetFile(path) as file:
             table = file.read()
     except (OSError, pa.ArrowException) as error:
         reason = (str(error).splitlines() or ["damaged"])[0]
-        raise DataError(f"{path}: not readable as Parquet ({reason}); make it again") from None
+        raise DataError(f"{path}: not readable as Parquet ({reason}); create it again") from None
     metadata = table.schema.metadata or {}
     if key not in metadata:
         raise DataError(f"{path}: {unsaid}")
     try:
         return table, parse(json.loads(metadata[key]))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        problem = f"{path}: its metadata describe no {what} ({error}); make the file again"
+        problem = f"{path}: its metadata describe no {what} ({error}); create the file again"
         raise DataError(problem) from None
 
 
@@ -109,7 +109,7 @@ def refuse_missing_columns(path: Path | str, table: pa.Table, names: Sequence[st
         if table.column_names.count(name) != 1:
             raise DataError(
                 f"{path}: the metadata have the attribute {name!r}, but the columns are "
-                f"{', '.join(table.column_names)}; make the file again"
+                f"{', '.join(table.column_names)}; create the file again"
             )
 
 
@@ -119,7 +119,7 @@ def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
     try:
         return column.cast(pa.string()).combine_chunks()
     except pa.ArrowException:
-        problem = f"{path}: column {name!r} holds {column.type}, no text; make the file again"
+        problem = f"{path}: column {name!r} has {column.type}, not text; create the file again"
         raise DataError(problem) from None
 
 

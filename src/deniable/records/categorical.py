@@ -28,7 +28,8 @@ class Microdata(arrow.ArrowRecords):
 
     The `columns`, shape (records,), are in the domain's order, and converted to the smallest
     unsigned type. The `marks` are metadata that are stored with the file, such as its source.
-    Raises `DataError` if columns do not match attributes, differ in length, or hold foreign codes.
+    Raises `DataError` if the columns do not match the attributes or differ in length, or if a code
+    is outside 0 .. number of categories - 1.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class Microdata(arrow.ArrowRecords):
             where, codes = f"attribute {attribute.name!r}", np.asarray(column)
             if codes.ndim != 1:
                 raise DataError(
-                    f"{where}: a column of codes is one row of numbers, not of shape {codes.shape}"
+                    f"{where}: a column of codes has one dimension, not the shape {codes.shape}"
                 )
             refuse_foreign_codes(codes, attribute.size, where)
             small.append(codes.astype(attribute.code_type, copy=False))
@@ -61,10 +62,10 @@ class Microdata(arrow.ArrowRecords):
     def of_frame(cls, frame: "pd.DataFrame", domain: Domain | None = None) -> "Microdata":
         """Return the records of a DataFrame with names of categories as values.
 
-        Numbers and truth values in the `frame` count by their text: 20, true. The `domain` has the
+        Numbers and booleans in the `frame` are taken as text: 20, true. The `domain` has the
         attributes to take. By default these are all columns, each with the values that occur, as
-        text in order: such a domain reveals information about the records. Raises `DataError` if a
-        column is absent, or a value is missing or unknown.
+        text in sorted order. Such a domain reveals information about the records. Raises
+        `DataError` if a column is absent, or a value is missing or unknown.
 
         Examples
         --------
@@ -94,7 +95,7 @@ class Microdata(arrow.ArrowRecords):
     def counts(self, names: Sequence[str] | None = None) -> Counts:
         """Return the contingency table of the attributes `names` (all by default), int64.
 
-        The records are counted in batches. The table has the shape of the projected domain. Raises
+        Records are counted in batches. The table has the shape of the projected domain. Raises
         `DataError` if it would have more than 200 million cells.
         """
         data = self if names is None else self.project(names)
@@ -124,12 +125,12 @@ class Microdata(arrow.ArrowRecords):
 
 
 def attributes_to_json(domain: Domain) -> list[dict[str, Any]]:
-    """Describe the attributes of `domain` as JSON values: name, scale and categories of each."""
+    """Return the attributes of `domain` as JSON values: name, scale and categories of each."""
     return [{"name": a.name, "scale": a.scale, "categories": list(a.categories)} for a in domain]
 
 
 def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
-    """Rebuild a domain from `attributes`, a result of `attributes_to_json`."""
+    """Return the domain of `attributes`, a result of `attributes_to_json`."""
     own = (Attribute(a["name"], tuple(a["categories"]), a["scale"]) for a in attributes)
     return Domain(tuple(own))
 
@@ -137,8 +138,8 @@ def domain_from_json(attributes: Sequence[Mapping[str, Any]]) -> Domain:
 def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
     """Return the codes of text `values` of an `attribute`, shape (records,).
 
-    Raises `DataError`, with `where`, record (from 1), column, value and remedy, for the first value
-    that is missing or unknown.
+    Raises `DataError` for the first missing or unknown value, with `where`, record (from 1),
+    column, value and remedy.
     """
     import pyarrow.compute as pc  # noqa: PLC0415 - seldom needed, slow to import
 
@@ -155,9 +156,9 @@ def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
 
 
 def read_parquet(path: Path | str) -> Microdata:
-    """Read microdata that `Microdata.write_parquet` wrote to the file at `path`.
+    """Read microdata from the file at `path` that `Microdata.write_parquet` wrote.
 
-    Raises `DataError` if the file is absent, not Parquet, without a domain, or lacks a column.
+    Raises `DataError` if the file is absent or not Parquet, or has no domain or too few columns.
     """
     table, (domain, marks) = arrow.read_described(
         path,

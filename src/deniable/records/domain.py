@@ -1,6 +1,6 @@
 """Attributes with their categories, and ordered products of them.
 
-Edges of numeric attributes ([multirr], section 4) must be public knowledge, stated in advance.
+The edges of numeric attributes ([multirr], section 4) must be public and stated in advance.
 Edges from the original records (quantiles, extremes) reveal information that no epsilon covers.
 """
 
@@ -26,8 +26,9 @@ MAX_RAVELLED_DOMAIN = 2**63 - 1
 class Attribute:
     """A categorical attribute.
 
-    The `name` is not empty. There is at least one of the `categories`, in the order of their codes
-    0, 1, ...; for an ordinal attribute from low to high. The `scale` is "nominal" or "ordinal".
+    The `name` is not empty. The `categories`, at least one and all different, are in the order of
+    their codes 0, 1, ...; for an ordinal attribute from low to high. The `scale` is "nominal" or
+    "ordinal".
     """
 
     name: str
@@ -70,12 +71,13 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Discretization:
-    """Right-open intervals that a numeric attribute, `name`, falls into.
+    """Right-open intervals for the values of a numeric attribute, `name`.
 
     The `edges` increase strictly; a value that equals an edge belongs to the interval above it.
-    With `open_below` or `open_above` a further interval has all values below the first edge, or
-    from the last one on. The intervals are the categories of the ordinal `attribute`. Raises
-    `DeniableError` if edges are not finite or do not increase, or form no interval.
+    With `open_below` a further interval contains all values below the first edge; with `open_above`
+    one contains all values from the last edge on. The intervals are the categories of the ordinal
+    `attribute`. Raises `DeniableError` if edges are not finite or do not increase, or form no
+    interval.
 
     Examples
     --------
@@ -93,11 +95,11 @@ class Discretization:
     attribute: Attribute = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        edges = tuple(float(edge) + 0.0 for edge in self.edges)  # + 0.0: no edge "-0"
+        edges = tuple(float(edge) + 0.0 for edge in self.edges)  # + 0.0 turns -0 into 0
         object.__setattr__(self, "edges", edges)
         if not np.all(np.isfinite(edges)):
             raise DeniableError(
-                f"attribute {self.name!r} has the edges {edges}; edges are finite numbers, for an "
+                f"attribute {self.name!r} has the edges {edges}; edges are finite numbers; for an "
                 "open end set open_below or open_above"
             )
         if len(edges) + self.open_below + self.open_above < 2 or not edges:
@@ -125,17 +127,17 @@ class Discretization:
     def codes(self, values: npt.ArrayLike) -> Codes:
         """Return the code of the interval of each of `values`, shape (records,).
 
-        Raises `DataError`, naming attribute, record (from 1), value and remedy, for the first value
-        that is missing, infinite or in no interval.
+        Raises `DataError` for the first value that is missing, infinite or in no interval, with
+        attribute, record (from 1), value and remedy.
         """
         numbers = np.asarray(values)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
             raise DataError(
-                f"attribute {self.name!r}: values to discretize are one row of numbers, not "
+                f"attribute {self.name!r}: values to discretize are numbers in one dimension, not "
                 f"{numbers.dtype} of shape {numbers.shape}; convert them first"
             )
         low, high = self._bounds[0][0], self._bounds[-1][1]
-        # In this form NaN is refused too; infinity is, even where an end is open.
+        # This form also refuses NaN. Infinity is refused even if an end is open.
         inside = (numbers >= low) & (numbers < high) & np.isfinite(numbers)
         if np.all(inside):
             found = np.searchsorted(self.edges, numbers, side="right") - 1 + self.open_below
@@ -224,11 +226,11 @@ class Domain:
         ]
 
     def ravel(self, columns: Sequence[Codes]) -> npt.NDArray[np.int64]:
-        """Turn `columns` of codes, one for each attribute, into codes of joint cells (row-major).
+        """Return the codes of joint cells (row-major) of `columns`, one for each attribute.
 
-        Columns have one shape, mostly (records,), and the result has it too. Raises `DeniableError`
-        if columns and attributes do not match, columns differ in length, a code is outside its
-        attribute, or the cells are too many for 64-bit codes.
+        All columns have one shape, mostly (records,), and the result has it too. Raises
+        `DeniableError` if columns and attributes do not match, if columns differ in length, if a
+        code is outside its attribute, or if there are too many cells for 64-bit codes.
         """
         if len(columns) != len(self):
             raise DeniableError(f"{len(self)} attributes, but {len(columns)} columns of codes")
@@ -244,10 +246,10 @@ class Domain:
         return joint
 
     def unravel(self, joint: Codes) -> tuple[Codes, ...]:
-        """Turn codes of `joint` cells into one column of codes for each attribute.
+        """Return one column of codes for each attribute, from codes of `joint` cells.
 
-        Columns have the shape of `joint`. Raises `DataError` for a code without a cell, and
-        `DeniableError` if the cells are too many for 64-bit codes.
+        Columns have the shape of `joint`. Raises `DataError` for a code outside the domain, and
+        `DeniableError` if there are too many cells for 64-bit codes.
         """
         self._refuse_too_large()
         codes = np.asarray(joint)
@@ -269,13 +271,13 @@ class Domain:
 
 
 def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
-    """Raise `DataError`, naming `what`, unless `codes` are integers in 0 .. `size` - 1."""
+    """Raise `DataError` unless `codes` are integers in 0 .. `size` - 1; the message has `what`."""
     if codes.dtype.kind not in "iu":
         problem = f"{what}: codes must be integers, not {codes.dtype}; encode the values first"
         raise DataError(problem)
     if not codes.size:
         return
-    # An unsigned view sends negative codes above every size: one pass instead of two.
+    # As unsigned integers, negative codes are above every size: one comparison instead of two.
     view = codes.view(codes.dtype.str.replace("i", "u")) if codes.dtype.kind == "i" else codes
     if int(view.max()) >= size:
         worst = int(codes.min()) if int(codes.min()) < 0 else int(codes.max())

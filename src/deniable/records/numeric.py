@@ -1,4 +1,4 @@
-"""Numeric microdata: measurements of records and the class of each, in memory and on disk."""
+"""Numeric microdata: measurements and classes of records, in memory and on disk."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ MAX_CLASSES = 127
 
 @dataclass(frozen=True, eq=False)
 class NumericMicrodata(arrow.ArrowRecords):
-    """Records of finite numbers, and separately a class of each.
+    """Records of finite numbers, and optionally the class of each record.
 
     The numeric attributes have `names`, and `values` of shape (records, attributes). Records can be
     classified by the attribute `class_name`, with names of `classes`. The `labels`, int8 of shape
     (records,), are codes 0 .. number of classes - 1. Without classes all three are empty. The
     `marks` are metadata that are stored with the file, such as its source. Raises `DataError` if
-    shapes do not match, a name is empty or there twice, a value is not a finite number, or a label
-    is not the code of a class.
+    shapes do not match, a name is empty or repeated, a value is not a finite number, or a label is
+    not the code of a class.
 
     Examples
     --------
@@ -117,14 +117,14 @@ class NumericMicrodata(arrow.ArrowRecords):
         return replace(self, names=tuple(names), values=self.values[:, columns])
 
     def training_split(self) -> tuple["NumericMicrodata", "NumericMicrodata"]:
-        """Return the first 66 % of the records, to train on, and the others, to test on.
+        """Return the first 66 % of the records, for training, and the others, for testing.
 
-        The number of the first is rounded to the nearest whole one (713 of Census, 3,233 of Wine;
-        [idp], section 4.2). Raises `DataError` if either part would be empty.
+        The number of training records is rounded to the nearest integer (713 of Census, 3,233 of
+        Wine; [idp], section 4.2). Raises `DataError` if either part would be empty.
         """
         first = round(TRAINING_SHARE * len(self))
         if not 0 < first < len(self):
-            problem = f"{len(self)} records leave none to train or none to test on; give 2 or more"
+            problem = f"{len(self)} records leave none for training or testing; give 2 or more"
             raise DataError(problem)
         return (
             replace(self, values=self.values[:first], labels=self.labels[:first]),
@@ -132,7 +132,7 @@ class NumericMicrodata(arrow.ArrowRecords):
         )
 
     def to_arrow(self) -> pa.Table:
-        """Return the records as an Arrow table: float columns, and the class as text."""
+        """Return the records as an Arrow table of float columns, and the class as text."""
         columns: list[pa.Array] = [pa.array(column) for column in self.values.T]
         names = list(self.names)
         if self.classes:
@@ -190,10 +190,10 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
 
 
 def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
-    """Read the numeric microdata at `path` that `NumericMicrodata.write_parquet` wrote.
+    """Read numeric microdata from the file at `path` that `NumericMicrodata.write_parquet` wrote.
 
-    Raises `DataError` if the file is absent, not Parquet, without described attributes, lacks a
-    column, or holds a value that is not a finite number or a class that is not in its list.
+    Raises `DataError` if the file is absent, not Parquet, or does not describe its attributes; if a
+    column is absent; or if a value is not a finite number or an unknown class.
     """
     what = "numeric attributes"
     unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
@@ -204,9 +204,9 @@ def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
     columns = []
     for name, column in zip(names, table.select(names).columns, strict=True):
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-            text = f"{path}: column {name!r} holds {column.type}, no numbers; make the file again"
+            text = f"{path}: column {name!r} has {column.type}, not numbers; create the file again"
             raise DataError(text)
-        # A null becomes NaN, which the checks of the records then name.
+        # A null becomes NaN, which the checks of the records then report.
         columns.append(column.cast(pa.float64()).to_numpy())
     values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     given: dict[str, Any] = {}
@@ -227,12 +227,12 @@ def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str
 
 
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
-    """Read prepared records of the kind that the Parquet file at `path` describes.
+    """Read prepared records from a Parquet file at `path`; its metadata state their kind.
 
     Raises `DataError` if the file is absent, damaged, or describes no records.
     """
     try:
         metadata = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowInvalid):
-        metadata = {}  # whoever reads the records says what is wrong with the file
+        metadata = {}  # `read_parquet` then reports the error
     return read_numeric_parquet(path) if arrow.NUMERIC_KEY in metadata else read_parquet(path)

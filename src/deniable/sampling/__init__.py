@@ -1,4 +1,4 @@
-"""Where chance comes from: streams, exact draws, keyed draws of releases, Laplace noise."""
+"""Random numbers: streams, exact draws, keyed draws for releases, Laplace noise."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""Exact draws: they have exactly the stated rational probabilities, also small ones.
+"""Draws with exactly the stated rational probabilities, however small they are.
 
-A uniform number is drawn bit by bit until it differs from every threshold: the first bits for all
-records at once, more bits for the few records that need them.
+A uniform number is drawn bit by bit until it differs from every threshold. The first bits are drawn
+for all records at once, and more bits only for the few records that need them.
 """
 
 import math
@@ -20,12 +20,12 @@ WORD = 2**53
 
 
 def multinomial(generator: np.random.Generator, totals: Counts, probabilities: Floats) -> Counts:
-    """Draw multinomial counts in which a zero probability stays a zero count, by `generator`.
+    """Draw multinomial counts with `generator`; a probability of zero gives a count of zero.
 
-    For each of `totals`, shape (...), counts of shape (..., outcomes), int64. The `probabilities`,
-    shape (outcomes,), are not negative and in proportion to their sum. NumPy gives the rest of
-    rounding to the last category, even with probability 0 (the error of sdcMicro's issue 303). Here
-    only categories that can occur take part.
+    The result has counts for each of `totals`, shape (...): its shape is (..., outcomes), int64.
+    The `probabilities`, shape (outcomes,), are not negative; they are divided by their sum. NumPy
+    adds the rounding error to the last category, even if its probability is 0 (the error of
+    sdcMicro's issue 303). This function draws only from categories of positive probability.
     """
     support = np.flatnonzero(probabilities)
     drawn = generator.multinomial(totals, probabilities[support] / probabilities[support].sum())
@@ -37,10 +37,10 @@ def multinomial(generator: np.random.Generator, totals: Counts, probabilities: F
 
 
 def events(source: RandomSource, probability: float | Fraction, size: int) -> Flags:
-    """Return `size` independent events of one `probability` in [0, 1], exactly, by `source`.
+    """Draw `size` independent events of exactly one `probability` in [0, 1] from `source`.
 
-    The first 16 bits of a uniform number decide all but once in 65,536 times. This needs a quarter
-    of the random words of floats.
+    The first 16 bits of a uniform number decide all but one in 65,536 events. This needs a quarter
+    of the random words of floats. The result has the shape (size,).
     """
     exact = Fraction(probability)
     first_bits = source.integers(-(2**63), 2**63, -(-size // 4)).view(np.uint16)[:size]
@@ -56,15 +56,15 @@ def events(source: RandomSource, probability: float | Fraction, size: int) -> Fl
 class Categories:
     """A distribution over categories, for exact draws.
 
-    `cumulative` are the cumulative weights of the categories, and the last is the total: the
-    probabilities are the weights divided by the total, as rational numbers.
+    `cumulative` are the cumulative weights of the categories, as whole numbers; the last is the
+    total. The probabilities are the weights divided by the total, as rational numbers.
     """
 
     cumulative: tuple[int, ...]
 
     @classmethod
     def of(cls, probabilities: Sequence[float | Fraction]) -> "Categories":
-        """Return the distribution in proportion to `probabilities`, numbers >= 0, taken exactly."""
+        """Return the distribution that is exactly proportional to `probabilities`, all >= 0."""
         return cls(tuple(accumulate(whole_weights(probabilities))))
 
     @cached_property
@@ -73,19 +73,19 @@ class Categories:
         return np.array([weight * WORD // total for weight in self.cumulative], dtype=np.int64)
 
     def draw(self, source: RandomSource, size: int) -> Positions:
-        """Return `size` independent categories, drawn from `source`."""
+        """Draw `size` independent categories from `source`, shape (size,)."""
         words = self._words
         drawn = source.integers(0, WORD, size)
-        # How many thresholds are at most the number: its category. A category of weight 0 has the
-        # threshold of the one before it and is never hit.
+        # The number of thresholds at or below the drawn number is its category. A category of
+        # weight 0 has the threshold of the category before it and is never drawn.
         categories = np.searchsorted(words, drawn, side="right")
         at_threshold = np.flatnonzero(words[np.maximum(categories - 1, 0)] == drawn)
-        for record in at_threshold:  # as good as none: some 2**-53 of the records a threshold
+        for record in at_threshold:  # almost none: about 2**-53 of the records per threshold
             categories[record] = self._resolve(int(drawn[record]), source)
         return categories
 
     def _resolve(self, word: int, source: RandomSource) -> int:
-        """Draw further bits of a number that begins like a threshold until they differ."""
+        """Draw further bits of a number, begun by `word`, until it differs from all thresholds."""
         total, scale = self.cumulative[-1], WORD
         while True:
             low = word * total

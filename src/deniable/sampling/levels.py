@@ -1,11 +1,12 @@
 """Exact draws of an index that is uniform within each of two ranges, by a source or by keys.
 
 **Layout of keyed draws, version 1.** Record r of a column is in the first range if a uniform number
-is below the probability: its word of 16 bits, and if these are the first 16 bits of the probability
-too, the continuations 0, 2, 4, ... as further digits. Its place in a range of n indexes is the
-whole part of n times another uniform number: its word of 64 bits, and if this leaves the whole part
-open, the continuations 1, 3, 5, ... as further digits (`deniable.sampling.keyed` defines words and
-continuations). No probability is rounded, and no float is used.
+is below the probability. The number is the record's word of 16 bits. If these equal the first 16
+bits of the probability, the continuations 0, 2, 4, ... are further digits. The place in a range of
+n indexes is the whole part of n times another uniform number: the record's word of 64 bits. If this
+does not determine the whole part, the continuations 1, 3, 5, ... are further digits. Words and
+continuations are defined in `deniable.sampling.keyed`. No probability is rounded, and no float is
+used.
 """
 
 import math
@@ -28,11 +29,11 @@ LOW_HALF = np.uint64(2**32 - 1)
 
 @dataclass(frozen=True)
 class Levels:
-    """A range of `first` indexes, hit with a `probability` in [0, 1], then one of `second`.
+    """A range of `first` indexes, drawn with a `probability` in [0, 1], and one of `second`.
 
     Indexes are 0 .. first - 1 in the first and first .. first + second - 1 in the second range,
-    with equal chances within a range. A range of positive probability has at least one index.
-    Together they have less than 2 ** 63.
+    with equal probabilities within a range. A range of positive probability has at least one index.
+    Together the ranges have less than 2 ** 63 indexes.
     """
 
     probability: float | Fraction
@@ -40,7 +41,7 @@ class Levels:
     second: int
 
     def draw(self, source: RandomSource, size: int) -> Counts:
-        """Return `size` independent indexes, drawn from `source`."""
+        """Draw `size` independent indexes from `source`, shape (size,)."""
         hit = events(source, self.probability, size)
         if self.first == self.second:
             return source.integers(0, self.first, size) + self.first * ~hit
@@ -63,9 +64,9 @@ class Levels:
 
 
 def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
-    """Return whether the number of each record of `column` is below a `probability`, exactly.
+    """Return an event of exactly this `probability`, in [0, 1], for each record of `column`.
 
-    The probability is in [0, 1], and the result has the shape (records,).
+    It happens if the record's uniform number is below the probability. The shape is (records,).
     """
     scaled = Fraction(probability) * 2**NARROW
     whole = math.floor(scaled)
@@ -74,13 +75,13 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
     if rest := scaled - whole:
         undecided = np.asarray(words == whole)
         if len(column) <= FEW_RECORDS:
-            # All take further bits: the time to draw one record then hides whether it needs them.
+            # All take further bits, so the time of a draw does not reveal whether it needs them.
             further = column.continued(np.arange(len(column)), 0)[:, 0]
             limit = math.floor(rest * 2**64)
             happened |= undecided & (further < limit)
             undecided &= further == limit
         for record in np.flatnonzero(undecided):
-            # Further bits of the number, the even continuations, until they decide.
+            # Take further bits of the number, the even continuations, until they decide.
             left, attempt, word, limit = rest, 0, 0, 0
             while word == limit:
                 word, scaled = _continued(column, np.array([record]), attempt), left * 2**128
@@ -93,7 +94,8 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
 def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
     """Return a number exactly uniform in 0 .. length - 1 for each record of `column`.
 
-    The `lengths` are one for all records, or one each, shape (records,), from 1 to below 2**63.
+    `lengths` is one length for all records, or an array of shape (records,). Lengths are at least 1
+    and below 2**63.
     """
     words = column.words(WIDE).astype(np.uint64, copy=False)
     if isinstance(lengths, int) and lengths.bit_count() == 1:
@@ -101,7 +103,7 @@ def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
         return (words >> np.uint64(WIDE - bits) if bits else words * np.uint64(0)).view(np.int64)
     long = np.asarray(lengths, dtype=np.uint64)
     drawn = _high_word(words, long).view(np.int64)
-    # Open is whether the digits to come carry over: words * length mod 2**64 is too near 2**64.
+    # Further digits may carry over only if words * length mod 2**64 is too close to 2**64.
     for record in np.flatnonzero(words * long > -long):
         length = int(long if long.ndim == 0 else long[record])
         drawn[record] = _whole_part(column, np.array([record]), int(words[record]), length)

@@ -1,4 +1,4 @@
-"""Laplace noise: seeded for experiments, and from a release's key for releases."""
+"""Laplace noise, from a seed for experiments and from a key for releases."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,37 +12,38 @@ from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError
 from deniable.sampling.keyed import KeyedDraws
 
-STEPS = 2**1074  # of the grid of real values between 0 and 1
+STEPS = 2**1074  # steps between 0 and 1 on the grid of real values
 WORD_BITS = 64
 EVENTS = 48
-"""Random events of each value, at least: 2 in a million need more, and the others get idle ones,
-so that time does not reveal the size of the noise."""
+"""Minimum number of random events for each value. Two values in a million need more. The others
+draw unused events, so that the time does not reveal the size of the noise."""
 
 
 class Noise(Protocol):
-    """Adds Laplace noise."""
+    """The interface of sources of Laplace noise."""
 
     def add(self, values: Floats, scales: Floats, runs: int) -> Floats:
         """Return `values` plus independent Laplace draws, shape (runs, *values.shape).
 
-        They are added `runs` times. The `scales`, of the shape of values, are >= 0; 0 adds nothing.
+        `runs` is the number of replicates. The `scales`, with the shape of `values`, are >= 0; a
+        scale of 0 adds no noise.
         """
 
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         """Return `counts` plus independent draws of the discrete Laplace distribution.
 
-        It has the probabilities (1 - q) / (1 + q) q^|z| on the whole numbers, q = exp(-1 / scale)
-        for a `scale` above 0.
+        A whole number z has the probability (1 - q) / (1 + q) q^|z|, where q = exp(-1 / scale) for
+        a `scale` above 0.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class SeededNoise(Noise):
-    """Draws from a `generator`: for experiments, not for releases.
+    """Laplace noise from a `generator`, for experiments and not for releases.
 
-    They are in ordinary floating point, and gaps between floats reveal values. The difference of
-    two standard exponentials is a standard Laplace variable, and the difference of two geometric
-    variables a discrete one.
+    The noise is in ordinary floating point, and gaps between floats reveal values. The difference
+    of two standard exponential variables is a standard Laplace variable. The difference of two
+    geometric variables is a discrete Laplace variable.
     """
 
     generator: np.random.Generator
@@ -63,7 +64,7 @@ class SeededNoise(Noise):
 
 
 def refuse_scale(scale: float) -> None:
-    """Raise `DeniableError` unless discrete noise can have the `scale`."""
+    """Raise `DeniableError` unless the `scale` of discrete noise is finite and above 0."""
     if not (np.isfinite(scale) and scale > 0):
         raise DeniableError(f"the scale of discrete noise is {scale}; it must be above 0")
 
@@ -71,26 +72,27 @@ def refuse_scale(scale: float) -> None:
 def refuse_misfit(values: Floats, scales: Floats) -> None:
     """Raise `DeniableError` unless `values` and `scales` have one shape and scales are valid."""
     if values.shape != scales.shape:
-        raise DeniableError(f"values {values.shape}, scales {scales.shape}: shapes must be alike")
+        raise DeniableError(f"values {values.shape}, scales {scales.shape}: shapes must be equal")
     if not (np.all(np.isfinite(scales)) and np.all(scales >= 0)):
         raise DeniableError("scales of noise must be finite and not negative")
 
 
 @dataclass(frozen=True, eq=False)
 class KeyedNoise(Noise):
-    """A `Noise` for releases: exact, and the same at every repetition.
+    """Laplace noise for releases: exact, and the same at every repetition.
 
-    Discrete Laplace variables on a grid, by the algorithm of Canonne, Kamath and Steinke (The
-    discrete Gaussian for differential privacy, 2020, Algorithm 2): uniform whole numbers and events
-    of rational probability, no floating point. The bits of the n-th value of a call are the
-    encrypted blocks of two big-endian numbers of 64 bits, n and a = 0, 1, ... (purpose "noise", the
-    call's number), the highest bits first. So rejections never use the bits of another value.
+    It draws discrete Laplace variables on a grid by the algorithm of Canonne, Kamath and Steinke
+    (The discrete Gaussian for differential privacy, 2020, Algorithm 2). This uses uniform whole
+    numbers and events of rational probability, but no floating point. The bits of the n-th value of
+    a call are the encrypted blocks of two big-endian numbers of 64 bits, n and a = 0, 1, ...
+    (purpose "noise", the call's number), the highest bits first. So rejections never use the bits
+    of another value.
 
-    Real values get noise on the multiples of 2**-1074, the smallest step between floats, as in
+    Noise for real values is a multiple of 2**-1074, the smallest step between floats, as in
     OpenDP's ``make_laplace``. Every float is such a multiple, so the grid changes neither value nor
-    epsilon, and the rounding of the sum to the nearest float is post-processing. Tests compare both
-    with OpenDP's sampler. The key is in `draws`; `_calls` counts the calls, from 0, and is not an
-    argument.
+    epsilon. The rounding of the sum to the nearest float is post-processing. Tests compare both
+    kinds of noise with OpenDP's sampler. The key is in `draws`; `_calls` counts the calls, from 0,
+    and is not an argument.
     """
 
     draws: KeyedDraws
@@ -119,14 +121,14 @@ class KeyedNoise(Noise):
 
 
 class Bits:
-    """The random bits of value `number`, one after the other, from `blocks`, an encryptor."""
+    """The random bits of value `number`, in sequence, from an encryptor, `blocks`."""
 
     def __init__(self, blocks: Any, number: int) -> None:
         self._blocks, self._number, self._attempt = blocks, number, 0
-        self._bits, self._left, self.events = 0, 0, 0  # `events` counts those asked for
+        self._bits, self._left, self.events = 0, 0, 0  # `events` counts the drawn events
 
     def take(self, number: int) -> int:
-        """Return a uniform number of so many bits, `number`."""
+        """Return a uniform whole number of `number` bits."""
         while self._left < number:
             block = self._number.to_bytes(8, "big") + self._attempt.to_bytes(8, "big")
             made = int.from_bytes(self._blocks.update(block), "big")
@@ -138,7 +140,7 @@ class Bits:
         return taken
 
     def below(self, bound: int) -> int:
-        """Return a uniform whole number from 0 up and below a `bound`, by rejection."""
+        """Return a uniform whole number in 0 .. `bound` - 1, by rejection."""
         size = (bound - 1).bit_length()
         while (drawn := self.take(size)) >= bound:
             pass
@@ -147,7 +149,7 @@ class Bits:
     def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
         """Return an event of probability `numerator` / `denominator`, exactly.
 
-        `first` is 2**64 times the probability, rounded down. Only this word decides nothing.
+        `first` is 2**64 times the probability, rounded down. Only this word leaves the event open.
         """
         self.events += 1
         if first is None:
@@ -159,7 +161,7 @@ class Bits:
         return rest > 0 and self.happens(rest, denominator)
 
     def decays(self, numerator: int, denominator: int) -> bool:
-        """Return an event of probability exp(-`numerator` / `denominator`), a ratio of 0 to 1."""
+        """Return an event of probability exp(-`numerator` / `denominator`), a ratio in [0, 1]."""
         first, tries = (numerator << WORD_BITS) // denominator, 1
         while self.happens(numerator, denominator * tries, first // tries):
             tries += 1
@@ -179,7 +181,7 @@ def _in_even_time(numerator: int, denominator: int, bits: Bits) -> int:
 
 
 def discrete_laplace(numerator: int, denominator: int, bits: Bits) -> int:
-    """Return a whole z, with probability in proportion to exp(-|z| / scale), drawn from `bits`.
+    """Draw a whole number z from `bits`, with probability in proportion to exp(-|z| / scale).
 
     The scale is `numerator` / `denominator`, above 0.
     """

@@ -1,11 +1,11 @@
-"""Outcomes of keyed draws: exactly with rational probabilities, most of them by a table.
+"""Outcomes of keyed draws with exact rational probabilities, most of them from a table.
 
-The outcome of a record belongs to the interval of thresholds (cumulative probabilities) that
-contains its uniform number. The first bits of a word are looked up. Up to 256 outcomes, with words
-of 16 bits, an entry of the table is the outcome, or marks that a threshold may be near. With more,
-words have 64 bits, and an entry is the number of thresholds below, where a comparison starts. A
-number closer to a threshold than the error of floats is compared with the thresholds themselves, in
-whole numbers, with as many bits as necessary. No probability is rounded.
+The outcome of a record belongs to the interval between thresholds (cumulative probabilities) that
+contains its uniform number. The first bits of a word are looked up in a table. Up to 256 outcomes,
+words have 16 bits, and an entry of the table is the outcome, or a mark that a threshold may be
+near. With more outcomes, words have 64 bits, and an entry is the number of thresholds below, where
+a comparison starts. A number closer to a threshold than the error of floats is compared with the
+exact thresholds, in whole numbers, with as many bits as necessary. No probability is rounded.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,16 @@ from deniable.arrays import Codes, Floats, Positions
 from deniable.sampling.exact import Categories
 from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, Words
 
-MAX_TABLE = 1 << 20  # entries of the tables of all rows: what stays in a processor's cache
+MAX_TABLE = 1 << 20  # entries of the tables of all rows, so that they stay in a processor's cache
 MIN_BITS = 12  # of a table. With fewer, too many entries would have a threshold among them.
 MAX_TABLED = MAX_TABLE >> MIN_BITS
-"""Outcomes, and rows, up to which there are tables; above, words of 64 bits are compared."""
+"""Largest number of outcomes, and of rows, with tables; above, words of 64 bits are compared."""
 MAX_PASSED = 4
-"""Thresholds, on average, that are passed one by one; with more, a binary search is faster."""
+"""Average number of thresholds to pass one by one; with more, a binary search is faster."""
 ENTRIES_PER_RECORD = 64
-"""Entries of a table of 64-bit words that take as long to make as one binary search."""
+"""Entries of a table of 64-bit words that take as long to compute as one binary search."""
 FEW_RECORDS = 200
-"""Up to so many are compared with the thresholds, if that takes less than to make a table."""
+"""Up to this number, records are compared with the thresholds if this is faster than a table."""
 CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's cache
 
 
@@ -35,8 +35,8 @@ CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's
 class Outcomes:
     """Distributions for keyed draws, one for each row.
 
-    `shares`, shape (rows, outcomes), are the probabilities as floats, to within rounding. `exact`
-    returns the exact distribution of a row by number.
+    `shares`, shape (rows, outcomes), are the probabilities as floats, apart from rounding. `exact`
+    takes the number of a row and returns its exact distribution.
     """
 
     shares: Floats
@@ -50,7 +50,7 @@ class Outcomes:
     def draw(self, column: KeyedColumn, rows: Codes | None = None) -> Codes:
         """Return the outcome of each record of `column`, from its row, shape (records,).
 
-        The `rows` have the same shape; they may be left out if there is only one.
+        The `rows` have the same shape. Leave them out if there is only one.
         """
         if max(self.shares.shape) > MAX_TABLED:
             return self._draw_wide(column, rows)
@@ -77,7 +77,7 @@ class Outcomes:
 
     @property
     def _slack(self) -> float:
-        """A bound of the error of thresholds, sums of so many floats, and numbers of 53 bits."""
+        """A bound of the error of thresholds, which are sums of floats, and of 53-bit numbers."""
         return 1e-12 + self.size * 2.0**-52
 
     @cached_property
@@ -86,7 +86,7 @@ class Outcomes:
 
     @cached_property
     def _table(self) -> Codes:
-        """The outcome by the first bits of a word, row after row; `size` where it is open."""
+        """The outcome by the first bits of a word, row after row; `size` where it is undecided."""
         length, rows = 1 << self._bits, len(self.shares)
         places = self._thresholds * length
         dtype = np.min_scalar_type(self.size)
@@ -103,7 +103,7 @@ class Outcomes:
     def _resolve(
         self, drawn: Codes, column: KeyedColumn, rows: Codes | None, left: Positions
     ) -> None:
-        """Set the outcomes of the records (by position) that the table leaves open."""
+        """Set the outcomes of the records, at positions `left`, that the table leaves undecided."""
         for start in range(0, len(left), CHUNK_RECORDS):
             which = left[start : start + CHUNK_RECORDS]
             words = column.chosen(which).words()
@@ -183,7 +183,7 @@ class Outcomes:
     ) -> None:
         thresholds = self._thresholds[row]
         numbers = np.asarray(words[which] * 2.0**-WIDE, dtype=float)
-        # The time of a binary search depends on the outcome, and shows in a draw of one record.
+        # The time of a binary search depends on the outcome, and reveals it for a single record.
         few = len(column) <= FEW_RECORDS and len(which) * self.size <= MAX_TABLE
         passed = _count_passed if few else partial(np.searchsorted, side="right")
         drawn[which] = below = passed(thresholds, numbers - self._slack)

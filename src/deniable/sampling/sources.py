@@ -1,4 +1,4 @@
-"""Random streams: a seeded one for each job of an experiment, and the operating system's."""
+"""Random streams: seeded for each job of an experiment, and from the operating system."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ class RandomSource(Protocol):
 class SystemRandomSource:
     """The operating system's cryptographic generator, for releases of real data.
 
-    It has no seed and no state that could be stored: two runs differ.
+    It has no seed, and no state that could be stored, so two randomizations differ.
     """
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
@@ -48,9 +48,9 @@ class SystemRandomSource:
 
 
 def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
-    """Raise `DeniableError` unless `source` can draw, for example if it is a seed.
+    """Raise `DeniableError` unless `source` can draw random numbers; a seed cannot.
 
-    Counts (`of_counts`) need a `numpy.random.Generator`.
+    Draws of counts (`of_counts`) need a `numpy.random.Generator`.
     """
     if not hasattr(source, "multinomial" if of_counts else "integers"):
         system = "" if of_counts else ", or deniable.SystemRandomSource()"
@@ -60,10 +60,11 @@ def refuse_no_source(source: object, *, of_counts: bool = False) -> None:
 
 
 def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator:
-    """Return the random stream of one job from the root seed and the job's own key.
+    """Return the random stream of one job, from the root seed and the key of the job.
 
-    The stream does not depend on the order of jobs, the number of cores, or the chunks. `root_seed`
-    is >= 0. `key` has plain JSON values; equal keys, in any order of items, give equal streams.
+    The stream does not depend on the order of jobs, the number of cores, or the chunks. The
+    `root_seed` is >= 0. The `key` has plain JSON values; equal keys, with items in any order, give
+    equal streams.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def faults(values: dict[str, Any]) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         settle(values)
     heading, *lines = str(caught.value).splitlines()
-    count = "a fault" if len(lines) == 1 else f"{len(lines)} faults"
+    count = "an error" if len(lines) == 1 else f"{len(lines)} errors"
     assert heading == f"the config has {count} (config/README.md describes every option):"
     assert all(line.startswith("  ") for line in lines)
     return [line[2:] for line in lines]

@@ -101,7 +101,7 @@ def test_each_release_has_the_whole_chain_and_the_grid_a_table_and_a_figure() ->
 def test_a_grid_that_cannot_be_made_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as error:
         config(ENTRY | changes)
-    assert "has a fault" in str(error.value)
+    assert "has an error" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["swept-epsilon-2-mechanism-best", "SWEPT"])
@@ -112,7 +112,7 @@ def test_names_that_collide_are_refused(name: str) -> None:
 
 def test_a_wrong_column_is_named_once_at_its_entry() -> None:
     wrong = ENTRY | {"plan": {"kind": "columns", "columns": ["sex", "height"]}}
-    with pytest.raises(ConfigError, match="has a fault") as error:
+    with pytest.raises(ConfigError, match="has an error") as error:
         RunPlan.prepare({"releases": [PLAIN, wrong]}, ROOT)
     assert str(error.value).count("releases[1].plan.columns[1]: 'height'") == 1
 
