@@ -15,6 +15,7 @@ CONTENTS = {
         "numbers-and-clusters",
         "rrba",
         "secure-sum",
+        "production-releases",
         "ledger",
         "/SECURITY",
         "command-line",
