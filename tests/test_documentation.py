@@ -32,7 +32,7 @@ CARRIED_OUT = {
     "docs/pram.md": "tests/plans/test_page.py",
     "docs/rrba.md": "tests/cli/test_rrba.py",
     "docs/secure-sum.md": "tests/cli/test_secure_sum.py",
-    "docs/designing-a-channel.md": "tests/design/test_page.py",
+    "docs/optimized-matrices.md": "tests/design/test_page.py",
     "docs/adding-a-mechanism.md": "tests/workflow/test_adding.py",
     "docs/elsewhere.md": "tests/workflow/test_module.py",
 }

@@ -11,7 +11,7 @@ from deniable.design import Cost, Requirements
 from deniable.design.programs.losses import LossName
 from deniable.design.specification import read_specification
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "designing-a-channel.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "optimized-matrices.md"
 
 
 def test_the_example_prints_what_the_page_says():

@@ -162,7 +162,7 @@ def test_every_fault_has_a_line(written):
     with pytest.raises(ConfigError) as caught:
         read_specification(written(text))
     message = str(caught.value)
-    assert "the specification has 3 errors (docs/designing-a-channel.md" in message
+    assert "the specification has 3 errors (docs/optimized-matrices.md" in message
     assert len(message.splitlines()) == 4
 
 

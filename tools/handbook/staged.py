@@ -19,7 +19,7 @@ CONTENTS = {
         "ledger",
         "/SECURITY",
         "command-line",
-        "designing-a-channel",
+        "optimized-matrices",
     ),
     "The pipeline": ("/config/README", "faults", "sweeps", "cluster", "elsewhere"),
     "The papers": ("findings", "checklist", "references"),

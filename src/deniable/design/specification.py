@@ -19,7 +19,7 @@ from deniable.privacy import PrivacyOptions, Requirement
 from deniable.texts import text_of
 from deniable.validation import Strict, fault_lines, message, read_yaml
 
-MANUAL = "docs/designing-a-channel.md describes every option"
+MANUAL = "docs/optimized-matrices.md describes every option"
 _PAIR = "a forbidden transition is [true category, reported category]"
 WORDS = {
     "dict_type": "a section, such as {a: 0.5, b: 0.2}",
