@@ -228,7 +228,7 @@ def test_the_printed_program_for_consistent_tables(wanted: str) -> None:
 
 def test_the_printed_program_has_no_solution_with_noise() -> None:
     tables = views(joint(7), 2, 8, 500)
-    with pytest.raises(DeniableError, match="disagree on shared margins by up to"):
+    with pytest.raises(DeniableError, match="disagree on shared marginals by up to"):
         reconstruct_printed("abc", tables)
     pairs = [t for t in tables if set(t.attributes) <= set("abc")]
     rows = np.vstack([summing(("a", "b", "c"), t.attributes) for t in pairs])
@@ -291,7 +291,7 @@ def test_consistency_lowers_the_error() -> None:
         (lambda: consistent_tables([joint(1)], norm="l3"), "unknown norm 'l3'"),  # type: ignore[arg-type]
         (lambda: consistent_tables([joint(1)], ["ax"]), "no table has the attribute 'x'"),
         (lambda: NoisyTable(("a", "a"), np.ones((2, 2))), "each attribute once"),
-        (lambda: NoisyTable(("a",), np.ones((2, 2))), "one axis an attribute"),
+        (lambda: NoisyTable(("a",), np.ones((2, 2))), "one axis per attribute"),
         (lambda: NoisyTable(("a",), np.array([np.nan, 1])), "not finite"),
         (lambda: NoisyTable(("a",), np.ones(2), 0.0), "must be positive"),
         (

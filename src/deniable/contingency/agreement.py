@@ -1,20 +1,21 @@
 """Find the closest tables that agree on all shared marginal distributions, for many tables at once.
 
-Tables agree if and only if they agree on certain sums of cells. Each sum fixes the categories of a
-set of attributes that several tables have. The last category of each attribute is left out. With
-the totals, these sums are linearly independent in each table. They are sparse constraints on the
-cells, with one variable for each shared sum:
+Tables agree if and only if certain sums of cells are equal in them. Each sum fixes the categories
+of a set of attributes that several tables have. The last category of each attribute is left out.
+With the totals, these sums are linearly independent in each table. They are sparse constraints on
+the cells, with one variable for each shared sum:
 
     minimize sum of w_t (p_t - y_t)^2  subject to  A p = B s + b,  p >= 0.
 
 Without the last condition the solution has a closed form in marginal distributions alone: each
-shared effect is the average of the tables' effects, weighted by their precisions, and the change is
-spread evenly over the cells (`deniable.contingency.consistency` proves it). With it, CLARABEL finds
-the cells that are zero, and Newton's method on the conditions of Karush, Kuhn and Tucker,
+shared effect is the average of the tables' effects, weighted by their precisions. The change is
+spread evenly over the cells (`deniable.contingency.consistency` proves it). With the last
+condition, CLARABEL finds the cells that are zero. Newton's method then starts from its solution and
+solves the Karush-Kuhn-Tucker conditions
 
     p = max(0, y + A' m / w),  A p = B s + b,  B' m = 0,
 
-starts from there. It ends where these conditions hold to rounding, which proves the optimum.
+It ends when these conditions hold, except for rounding, which proves the optimum.
 """
 
 import math
@@ -35,17 +36,17 @@ Tables = Mapping[Names, Floats]
 
 NEWTON_STEPS = 10
 CONVERGED, MAX_VIOLATION = 1e-13, 1e-9
-"""Violations of the conditions of optimality, in proportions, that end the steps, and that count as
-optimal at their end."""
+"""Largest violations of the optimality conditions, in proportions. The first ends the steps. The
+second is accepted as optimal after the last step."""
 RIDGE = 1e-9
-"""Keeps equations solvable where all cells of a sum are zero; it does not move the solution."""
+"""Keeps the equations solvable if all cells of a sum are zero. It does not move the solution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Sets of attributes that several tables share, and the tables' agreement on them.
+    """Conditions under which several tables agree on the attributes that they share.
 
-    `shapes` has the numbers of categories of the attributes of each table.
+    `shapes` maps the attributes of each table to their numbers of categories.
     """
 
     shapes: Mapping[Names, tuple[int, ...]]
@@ -119,7 +120,7 @@ class Agreement:
                 rows += number
         values = np.zeros(rows)
         values[totals] = 1.0
-        # Tables that share nothing have one shared sum without constraints.
+        # Tables without common attributes get one shared sum without constraints.
         return _incidence(ones, (rows, cell)), _incidence(links, (rows, max(end, 1))), values
 
 
@@ -129,7 +130,7 @@ def _incidence(places: Sequence[Positions], shape: tuple[int, int]) -> sparse.cs
 
 
 def marginal(names: Names, cells: Floats, subset: Sequence[str]) -> Floats:
-    """Return the margin of a table of `names` and `cells` over a `subset`, axes in its order."""
+    """Return the marginal of a table (`names`, `cells`) over a `subset`, with axes in its order."""
     order = [names.index(name) for name in subset]
     others = tuple(axis for axis in range(cells.ndim) if axis not in order)
     kept = sorted(order)
@@ -178,12 +179,12 @@ def _newton(
     links: sparse.csr_array,
     values: Floats,
 ) -> Floats:
-    """Return the optimal cells near a solver's `cells`, or these without convergence to 1e-9."""
+    """Return optimal cells near a solver's `cells`, or `cells` if no step converges to 1e-9."""
     rows, across = values.size, links.T.tocsr()
     rest, least = -RIDGE * sparse.eye_array(shared.size), MAX_VIOLATION
     for _ in range(NEWTON_STEPS):
-        # Cells that are not zero are linear in the multipliers. What the equations leave open,
-        # where all cells of a sum are zero, stays near the step before.
+        # Cells that are not zero are linear in the multipliers. If all cells of a sum are zero, the
+        # equations leave unknowns open; these stay near the previous step.
         zero = observed + (sums.T @ multipliers) / weights <= 0
         scaled = sums * np.where(zero, 0.0, 1 / weights)[None, :]
         inner = scaled @ sums.T + RIDGE * sparse.eye_array(rows)
@@ -206,7 +207,7 @@ def _newton(
 
 
 def _without_negatives(tables: dict[Names, Floats]) -> dict[Names, Floats]:
-    """Mix tables with even ones, which agree, in one proportion until none is negative."""
+    """Mix all tables with even ones in one proportion, so that they agree and none is negative."""
     share = 0.0
     for cells in tables.values():
         short, even = -float(cells.min()), 1 / cells.size

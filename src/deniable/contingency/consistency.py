@@ -1,24 +1,25 @@
 """Make tables agree on the marginal distributions that they share ([rrba], 4.3).
 
 Every table over a set S of attributes is a sum of effects, one for each subset s of S: main
-effects, interactions of two, and so on. Each is the part of the margin over s that no smaller
-margin shows. Tables agree on all shared margins if and only if each common effect is equal. Effects
-of a table are orthogonal. So
+effects, interactions of two, and so on. An effect is the part of the marginal distribution over s
+that no smaller marginal contains. Tables agree on all shared marginals if and only if each common
+effect is equal. The effects of a table are orthogonal. So
 
-- for weighted squares, each effect of the closest tables is the average of the tables' effects,
-  weighted by the precision of that margin in each: the closed form. With one shared margin it moves
-  this margin to its average and spreads the change evenly. It is the solution if it has no negative
-  cell;
+- for weighted squares there is a closed form: each effect of the closest tables is the average of
+  the tables' effects, weighted by the precision of that marginal in each table. With one shared
+  marginal, it moves this marginal to its average and spreads the change evenly. It is the solution
+  if it has no negative cell;
 - otherwise the effects are the variables of a quadratic program, or of a linear one for absolute
-  misfit (`deniable.contingency.programs`), where agreement needs no constraint and no tolerance.
+misfit (`deniable.contingency.programs`). Agreement then needs no constraint and no tolerance.
 
-Tables that nobody observed are reconstructed with the others. Effects that some table shows are
-taken from there, and the rest minimize the sum of squares, as in [rrba]. Unobserved interactions
-are then as even as the margins allow, not as independent.
+Unobserved tables are reconstructed with the others. They take the effects that some observed table
+has; the rest minimize the sum of squares, as in [rrba]. Unobserved interactions then make the table
+as even as its marginals allow, which differs from independence.
 
-The published program demands equality with margins that disagree: with noise it has no solution.
-Here the misfit is minimized instead (the slack form), over all tables together; the smallest sum of
-squares breaks ties. `reconstruct_printed` keeps the published form for consistent tables.
+The published program requires equality with all marginals. With noise these disagree, and it has no
+solution. Here the misfit of all tables together is minimized instead (the slack form), and the
+smallest sum of squares breaks ties. `reconstruct_printed` keeps the published form for consistent
+tables.
 """
 
 import math
@@ -40,7 +41,7 @@ from deniable.errors import DeniableError, refuse_unknown
 Names = tuple[str, ...]
 Norm = Literal["l2", "l1"]
 
-AGREEMENT = 1e-9  # largest difference of shared margins that counts as agreement
+AGREEMENT = 1e-9  # largest difference of shared marginals that counts as agreement
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +63,8 @@ class NoisyTable:
             raise DeniableError(f"a table over {named or 'nothing'}: name each attribute once")
         if values.ndim != len(self.attributes) or not values.size:
             raise DeniableError(
-                f"the table over {named} has the shape {values.shape}; it must have one axis an "
-                "attribute"
+                f"the table over {named} has the shape {values.shape}; it must have one axis "
+                "per attribute"
             )
         if not np.all(np.isfinite(values)):
             raise DeniableError(f"the table over {named} has cells that are not finite")
@@ -77,11 +78,11 @@ class NoisyTable:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Positions of the cells of each table in one long vector, and of effects in another.
+    """Positions of the cells of all tables in one long vector, and of effects in another.
 
-    `sizes` are numbers of categories by attribute, and `places` the slices of the tables' cells.
-    `basis`, shape (cells, effects), leads from effects to cells, and `even`, shape (cells,), has
-    the cells without any effect.
+    `sizes` has the number of categories of each attribute, and `places` the slice of each table's
+    cells. `basis`, shape (cells, effects), maps effects to cells. `even`, shape (cells,), has the
+    cells of tables without any effect.
     """
 
     sizes: Mapping[str, int]
@@ -91,7 +92,7 @@ class Layout:
 
     @classmethod
     def of(cls, tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]]) -> "Layout":
-        """Lay out observed `tables`, and `wanted` further ones, each by its attributes."""
+        """Lay out observed `tables`, and further ones given by their attributes in `wanted`."""
         sizes = _sizes(tables)
         sets = [table.attributes for table in tables] + [tuple(names) for names in wanted]
         for names in sets:
@@ -135,15 +136,15 @@ class Layout:
         return quotients(total, weights), weights
 
     def average_effects(self, tables: Sequence[NoisyTable]) -> Floats:
-        """Return effects averaged over `tables` by the margin's precision; 0 if unobserved."""
+        """Return effects averaged over `tables` by the marginal's precision; 0 if unobserved."""
         observed, weights = self.observed(tables)
-        # Columns within a table are orthogonal; their squares are one over the cells that a cell
-        # of the margin sums over.
+        # Columns within a table are orthogonal. Their sum of squares is one over the number of
+        # cells in each sum of the marginal.
         weighted = self.basis.T @ (weights * (observed - self.even))
         return quotients(weighted, self.basis.power(2).T @ weights)
 
     def not_shown(self, weights: Floats) -> npt.NDArray[np.int64]:
-        """Return the positions of effects that no table shows, by the `weights` of `observed`."""
+        """Return the positions of effects that no table has, from the `weights` of `observed`."""
         return np.flatnonzero(self.basis.power(2).T @ weights == 0)
 
     def split(self, cells: Floats) -> dict[Names, Floats]:
@@ -157,10 +158,10 @@ class Layout:
 def _basis(
     names: Names, sizes: Mapping[str, int], effects: dict[Names, npt.NDArray[np.int64]]
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return a table's basis, and the positions of its effects; new effects are added.
+    """Return a table's basis and the positions of its effects; add new ones to `effects`.
 
-    An effect of a margin is spread evenly over the other attributes. Its positions do not depend on
-    the order of attributes in a table.
+    The effect of a marginal is spread evenly over the other attributes. Its positions do not depend
+    on the order of attributes in a table.
     """
     shape, found = tuple(sizes[name] for name in names), []
     for subset in subsets(range(len(names))):
@@ -176,7 +177,7 @@ def _basis(
 
 @lru_cache(maxsize=64)
 def _all_effects(shape: tuple[int, ...]) -> Floats:
-    """Return the effects of all margins of a table of a shape, in read-only columns."""
+    """Return the effects of all marginals of a table of this `shape`, in read-only columns."""
     spread = [1 / size for size in shape]
     return np.hstack([effect_columns(shape, axes, spread) for axes in subsets(range(len(shape)))])
 
@@ -188,7 +189,7 @@ def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
             if sizes.setdefault(name, size) != size:
                 raise DeniableError(
                     f"the attribute {name!r} has {sizes[name]} categories in one table and {size} "
-                    f"in that over {' x '.join(table.attributes)}; give all of them the same"
+                    f"in the one over {' x '.join(table.attributes)}; give all of them the same"
                 )
     return sizes
 
@@ -196,9 +197,9 @@ def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
 def consistent_tables(
     tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]] = (), *, norm: Norm = "l2"
 ) -> dict[Names, Floats]:
-    """Return the distributions closest to noisy tables that agree on all shared margins.
+    """Return the distributions closest to noisy tables that agree on all shared marginals.
 
-    The result has them by attributes, first the observed tables and then the wanted ones.
+    The result maps attributes to arrays, first of the observed tables and then of the wanted ones.
     A `DeniableError` is raised if tables differ in the categories of an attribute, or no table has
     a wanted attribute.
 
@@ -209,7 +210,7 @@ def consistent_tables(
     wanted : sequence of sequences of str
         Further tables to reconstruct, over attributes of the tables.
     norm : "l2" or "l1"
-        Of the misfit. ``l2`` weights squares by the precision of the tables, ``l1`` absolute
+        Norm of the misfit. ``l2`` weights squares by the tables' precision, ``l1`` absolute
         differences by its root.
 
     Examples
@@ -248,16 +249,16 @@ def _closest(tables: Sequence[NoisyTable]) -> dict[Names, Floats]:
 
 
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:
-    """Return the least-squares table over `attributes` with exactly the margins of all `tables`.
+    """Return the least-squares table over `attributes` that has the marginals of all `tables`.
 
     This is the published program of [rrba], 4.3. One table has all attributes, several have them
-    together, or no table has two of them. A `DeniableError` is raised if the tables disagree, or no
-    table without a negative cell has their margins; then use `consistent_tables`.
+    together, or no table has two of them. A `DeniableError` is raised if the tables disagree, or if
+    no table without a negative cell has their marginals. Then use `consistent_tables`.
     """
     if (apart := largest_disagreement(tables)) > AGREEMENT:
         raise DeniableError(
-            f"the tables disagree on shared margins by up to {apart:.3g}, so no table has the "
-            "margins of all; make them consistent first (consistent_tables)"
+            f"the tables disagree on shared marginals by up to {apart:.3g}, so no table has the "
+            "marginals of all; make them consistent first (consistent_tables)"
         )
     names = tuple(attributes)
     layout = Layout.of(tables, [names])
@@ -271,17 +272,17 @@ def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable])
         free = layout.not_shown(weights)
         if (extra := smallest_norm(found, layout.basis[own][:, free])) is None:
             raise DeniableError(
-                f"no table over {' x '.join(names)} has the margins of the given tables without a "
-                "negative cell; use consistent_tables, which minimises the misfit instead"
+                f"no table over {' x '.join(names)} without a negative cell has the marginals of "
+                "the given tables; use consistent_tables, which minimizes the misfit instead"
             )
         effects[free] = extra
         found = layout.cells(effects)[own]
-    # What the solver left below zero is rounding.
+    # Values below zero are rounding errors of the solver.
     return np.asarray(np.maximum(found, 0.0).reshape([layout.sizes[name] for name in names]))
 
 
 def largest_disagreement(tables: Sequence[NoisyTable]) -> float:
-    """Return the largest difference between shared margins of any two `tables`, totals included."""
+    """Return the largest difference between shared marginals of two `tables`, totals included."""
     _sizes(tables)
     largest = max((abs(float(t.proportions.sum()) - 1) for t in tables), default=0.0)
     for first, second in combinations(tables, 2):
@@ -299,8 +300,8 @@ def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -
     effects = programs.least_squares(layout.even, layout.basis, observed, weights)
     if not (free := layout.not_shown(weights)).size:
         return effects
-    # The observed tables are settled, shrunk by what the solver left below zero, for then the rest
-    # has a solution; of the others the smallest.
+    # The observed tables are final. They shrink by the solver's values below zero, so that the
+    # other tables have a solution; the smallest is taken.
     settled = effects.copy()
     settled[free] = 0.0
     touched = np.flatnonzero(abs(layout.basis[:, free]).sum(axis=1) > 0)
@@ -312,6 +313,6 @@ def _by_program(layout: Layout, observed: Floats, weights: Floats, norm: Norm) -
 
 
 def _share_to_even(layout: Layout, effects: Floats) -> float:
-    """Return how much effects must shrink towards even tables until no cell is negative."""
+    """Return the proportion by which effects must shrink until no cell is negative."""
     short, least = -float(layout.cells(effects).min()), float(layout.even.min())
     return short / (short + least) * (1 + 1e-9) if short > 0 else 0.0

@@ -1,54 +1,54 @@
 """Test independence, and other log-linear models, adjusted for the channel.
 
-The test. Randomized values of a population with cell proportions pi have the proportions P' pi. The
-null model (`deniable.contingency.log_linear`) is fitted to them by maximum likelihood through the
-channel, and they are compared with the expected ones,
+**The test.** If a population has the cell proportions pi, its randomized values have the
+proportions P' pi. The null model (`deniable.contingency.log_linear`) is fitted to the values by
+maximum likelihood through the channel, and their counts are compared with the expected ones,
 
     X^2 = sum over v of (N_v - n lambda_v)^2 / (n lambda_v),   lambda = P' pi(fitted).
 
-The values are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas. So X^2 is its
-score statistic (Rao), chi-squared with the log-linear model's degrees of freedom for original
-values. Nothing is inverted, clipped or projected. A chi-squared test of a projected table (as in
-[rrba], 7.3) has another distribution, which must be simulated. [local_chi_squared] has earlier
-chi-squared tests under local differential privacy.
+The values are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas. So X^2 is
+Rao's score statistic. Its limit is chi-squared, with the degrees of freedom of the log-linear model
+for original values. Nothing is inverted, clipped or projected. If the table is projected first
+([rrba], 7.3), the statistic has another distribution, which must be simulated. [local_chi_squared]
+has earlier chi-squared tests under local differential privacy.
 
-More randomized values than cells. Then they have directions that no original table leads to, and
-the sum above would also test the channel, with more degrees of freedom and less power. Rao's
-statistic depends on original tables alone. With s = P (N - n lambda) / lambda the score of the
-cells and J = P diag(lambda)^-1 P' their information in one record,
+**More randomized values than cells.** Then some deviations of the counts cannot come from any
+original table. The sum above would also test the channel, with more degrees of freedom and less
+power. Rao's statistic depends on original tables alone. Let s = P (N - n lambda) / lambda be the
+score of the cells and J = P diag(lambda)^-1 P' their information in one record. Then
 
     X^2 = s' J^-1 s / n,
 
-the part of the deviation that some table leads to. (The score is orthogonal to the fitted table and
-J maps it to the vector of ones, so cells need not be constrained to the sum 1.) It equals the sum
-above for as many randomized values as cells, and has the same degrees of freedom.
+is the part of the deviation that some table explains. (The score is orthogonal to the fitted table,
+and J maps this table to the vector of ones. So no constraint of the cells to the sum 1 is needed.)
+For as many randomized values as cells it equals the sum above. Its degrees of freedom are the same.
 
-The rule of validity (`VALIDITY_RULE`). The limit needs large expected counts, much information on
-the margins that the null leaves free, and margins far from zero. Expected counts are large if no
-record has a large weight: a record with the value v moves the score by x = P[:, v] / lambda_v, and
-has the weight x' J^-1 x. This is 1 / lambda_v for as many values as cells, where n over the largest
-weight is the least expected count. With more values, many are similar, and n over the largest
-weight is the count that the value represents. If the rule fails, the result states it, and Monte
-Carlo tables from the fitted null, fitted again, give the p-value.
+**The rule of validity** (`VALIDITY_RULE`). The limit needs large expected counts, much information
+on the marginals that the null leaves free, and marginals far from zero. Expected counts are large
+if no record has a large weight. A record with the value v moves the score by x = P[:, v] /
+lambda_v, and has the weight x' J^-1 x. For as many values as cells this is 1 / lambda_v, and n over
+the largest weight is the least expected count. With more values, many are similar, and n over the
+largest weight is the count that the value represents. If the rule fails, the result states it.
+Tables drawn from the fitted null and fitted again then give a Monte Carlo p-value.
 
-For several keep-or-replace channels with the same retention probability, such as the blocks of
-[rrba], pass the sum of their counts and the channel with the average replacement, weighted by
+**Several keep-or-replace channels** with the same retention probability occur in [rrba], one per
+block. Pass the sum of their counts and the channel with the average replacement, weighted by
 counts. The expectation is then exact, also if later channels depended on earlier values. The
 variance is overstated by the variance of the replacements between blocks, so the test is
 conservative.
 
-**Weights** that depend on the answers distort a table, and every test that counts records as one
-each then rejects a true null of the population. Here the model is fitted by the weights (a
+**Weights** that depend on the answers distort a table. Every test that counts each record once then
+rejects a true null of the population. Here the model is fitted to the weighted counts (a
 pseudo-likelihood, through the channel), and the omitted parameters are compared with zero. With u_v
 the efficient score of a randomized value v for these parameters, at the fit,
 
     s = sum of w u,   V = sum of w^2 u u',   X^2 = s' V^-1 s
 
 over the records (the generalized score test; Boos, 1992, The American Statistician 46, 327-333). V
-belongs to records drawn one by one with replacement, under any relation of weights and answers; it
-contains the randomization. Because V is estimated, X^2 (m - q) / (m q) is compared with the F
-distribution with q and m - q degrees of freedom, as Hotelling's. q is the number of omitted
-parameters and m the number of records, were weights equal (Kish, 1965).
+is the variance for records drawn one by one with replacement, under any relation of weights and
+answers. It includes the randomization. Because V is estimated, X^2 (m - q) / (m q) is compared with
+the F distribution with q and m - q degrees of freedom, like Hotelling's statistic. q is the number
+of omitted parameters and m the effective number of records (Kish, 1965).
 
 The weighted test rejects .042 to .059 of true nulls at .05 and .002 to .012 at .01; tests without
 weights reject .19 to .57 at .05. These are eight cases of 1,000 to 3,000 samples under the rule of
@@ -73,11 +73,10 @@ LEAST_EXPECTED = 5.0
 LEAST_RECORDS = 30.0
 LEAST_DISTANCE = 3.0
 VALIDITY_RULE = (
-    f"each expected count of reports is at least {LEAST_EXPECTED:g} (with more reports than cells, "
-    "the count that the heaviest report stands for); through the channel, even "
-    f"margins would be known as well as from at least {LEAST_RECORDS:g} open answers; and each "
-    f"share of a margin that the null leaves free is fitted at least {LEAST_DISTANCE:g} standard "
-    "errors above zero"
+    f"each expected count of randomized values is at least {LEAST_EXPECTED:g} (with more values "
+    "than cells, n over the largest weight of a value); the values are as informative on even "
+    f"marginals as at least {LEAST_RECORDS:g} original answers; and each proportion in a marginal "
+    f"that the null leaves free is fitted at least {LEAST_DISTANCE:g} standard errors above zero"
 )
 MONTE_CARLO_TABLES = 999
 TABLES_AT_ONCE = 20_000
@@ -93,13 +92,13 @@ class ChannelTest:
         Rao's score statistic, X^2. The p-value is NaN if the rule of validity fails and no Monte
         Carlo tables were drawn.
     degrees_of_freedom : int
-        Of the limiting chi-squared distribution.
+        Degrees of freedom of the limiting chi-squared distribution.
     valid : array of bool
-        Whether `VALIDITY_RULE` holds, and the p-value is from the chi-squared distribution.
+        Whether `VALIDITY_RULE` holds and the p-value is from the chi-squared distribution.
     expected_counts, effective_records, distance_from_zero
         The quantities of the rule.
     monte_carlo_tables : array of int64
-        Number of tables behind each p-value; 0 for those by chi-squared.
+        Number of tables behind each p-value; 0 if it is from the chi-squared distribution.
     """
 
     statistic: Floats
@@ -112,7 +111,7 @@ class ChannelTest:
     monte_carlo_tables: Counts
 
     def rejected(self, level: float = 0.05) -> Flags:
-        """Return whether the null is rejected at a `level`; an unknown p-value rejects nothing."""
+        """Return whether the null is rejected at a `level`; a NaN p-value rejects nothing."""
         return np.asarray(self.p_value <= level)
 
 
@@ -133,17 +132,19 @@ def channel_test(
     Parameters
     ----------
     reports : non-negative counts, shape (..., reports)
-        Counts of randomized values, not estimates. Of a product channel, cells of
+        Counts of randomized values, not estimates. For a product channel these are the cells of
         `Channel.report_shape`.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
         The null, such as `LogLinearModel.independence(shape)`.
     generator : numpy.random.Generator, optional
-        For the Monte Carlo tables if the rule of validity fails; without it p-values are then NaN.
+        Draws the Monte Carlo tables if the rule of validity fails. Without it p-values are then
+        NaN.
     tables : int, >= 1
         Monte Carlo tables for each p-value.
     enough : int, >= 1, optional
-        End a p-value's tables once this number have a statistic at least as large.
+        No more tables are drawn for a p-value once this many statistics are at least as large as
+        the observed one.
 
     Examples
     --------
@@ -155,18 +156,18 @@ def channel_test(
     (0.0228, True)
     """
     if model.degrees_of_freedom < 1:
-        raise DeniableError("the model fits every table; test one that leaves an interaction out")
+        raise DeniableError("the model fits every table; test a model without some interaction")
     if tables < 1:
         raise DeniableError(f"{tables} Monte Carlo tables give no p-value; draw at least 1")
     if enough is not None and enough < 1:
-        raise DeniableError(f"{enough} tables as large are never enough; give at least 1")
+        raise DeniableError(f"enough is {enough}; it must be at least 1")
     counts = np.asarray(reports, dtype=float)
     fit = likelihood.fit_through_channel(counts, channel, model)
     statistic = score_statistic(counts, fit, channel)
     records = counts.sum(axis=-1)
     expected = _least_expected(records, fit, channel)
-    # Of even margins: a measure of the channel alone, so that the rule does not pick tables by
-    # what they happened to report.
+    # With even marginals this measures the channel alone, so the rule does not select tables by
+    # their randomized values.
     of_one = likelihood.fit_at(np.full(model.cells, 1 / model.cells), np.ones(()), channel, model)
     effective = np.asarray(records * of_one.effective_records(model))
     distance = fit.distance_from_zero(model)
@@ -190,13 +191,13 @@ def weighted_channel_test(
 ) -> ChannelTest:
     """Test a log-linear model from randomized records with weights, adjusted for their channel.
 
-    `channel_test` tests `WeightedCounts.effective` for the rule of validity, and its errors apply.
-    If the rule fails, statistic and p-value are NaN, without Monte Carlo tables.
+    `channel_test` of `WeightedCounts.effective` checks the rule of validity, and its errors apply.
+    If the rule fails, statistic and p-value are NaN. No Monte Carlo tables are drawn.
 
     Parameters
     ----------
     counts : WeightedCounts
-        One sample, of one stratum, of positive weights.
+        Counts of one sample from one stratum, with positive weights.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
         The null, such as `LogLinearModel.independence(shape)`.
@@ -221,7 +222,7 @@ def weighted_channel_test(
     slopes = channel.reported(likelihood.slopes_at(fit.proportions[None], design)[0]).T
     roots = np.sqrt(fit.reported)[:, None]
     apart = np.divide(slopes, roots, out=np.zeros_like(slopes), where=roots > 0)
-    # Both designs have orthonormal columns, the model's among those of all tables.
+    # Both designs have orthonormal columns, and the larger one has all columns of the model.
     own = np.abs(model.design.T @ design).max(axis=0, initial=0.0) > 0.5
     basis = np.linalg.qr(apart[:, own])[0]
     beyond = apart[:, ~own] - basis @ (basis.T @ apart[:, ~own])
@@ -248,13 +249,13 @@ def score_statistic(reports: npt.ArrayLike, fit: likelihood.ModelFit, channel: C
 
 
 def _least_expected(records: Floats, fit: likelihood.ModelFit, channel: Channel) -> Floats:
-    """Return the records over the weight of the heaviest value, shape (...); see the module."""
+    """Return `records` over the largest weight of a value, shape (...); see the module."""
     if channel.square:
         return np.asarray((records[..., None] * fit.reported).min(axis=-1))
     reported = fit.reported.reshape(-1, channel.reports)
     found = np.empty(len(reported))
     for those, basis in _told(fit, channel):
-        weight = np.sum(basis**2, axis=2)  # times the proportion of the report
+        weight = np.sum(basis**2, axis=2)  # times the proportion of the value
         found[those] = quotients(reported[those], weight, np.inf).min(axis=1)
     return np.asarray(records * found.reshape(records.shape))
 
@@ -262,7 +263,7 @@ def _least_expected(records: Floats, fit: likelihood.ModelFit, channel: Channel)
 def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, Floats]]:
     """Yield slices of tables, and orthonormal columns that span L^-1/2 P', L = diag(lambda).
 
-    Original tables can move counts in these directions, in units of standard errors.
+    A change of the original table moves counts, in standard errors, within this span.
     """
     across = channel.matrix().T
     reported = fit.reported.reshape(-1, channel.reports)
@@ -273,7 +274,7 @@ def _told(fit: likelihood.ModelFit, channel: Channel) -> Iterator[tuple[slice, F
 
 def chi_squared(counts: Floats, expected: Floats) -> Floats:
     """Return the sum over cells of (`counts` - `expected`)^2 / `expected`, shape (...)."""
-    # A report that the fit holds to be impossible and that nobody gave adds nothing.
+    # A value that did not occur and has the fitted probability 0 adds nothing.
     return np.asarray(quotients((counts - expected) ** 2, expected).sum(axis=-1))
 
 
@@ -290,10 +291,11 @@ def _monte_carlo_p_values(
     """Return Monte Carlo p-values, and the number of tables behind each.
 
     Tables are drawn from the proportions `reported` under the null, and fitted again. The p-value
-    is the proportion of statistics at least as large as the observed one, which counts as one: (1 +
-    number as large) / (1 + tables). With `enough`, h, it is h / l if the h-th one as large is the
-    l-th table, and later tables do not count (Besag and Clifford, 1991, Biometrika 78, 301-304).
-    Under the null, the probability of a p-value up to x is at most x.
+    is the proportion of statistics at least as large as the observed one, with that one included:
+    (1 + number as large) / (1 + tables). With `enough`, h, it is h / l if the l-th table is the
+    h-th one that reaches the observed statistic. Later tables are ignored (Besag and Clifford,
+    1991, Biometrika 78, 301-304). Under the null, the probability of a p-value up to x is at most
+    x.
     """
     drawn = np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)
@@ -317,9 +319,9 @@ def _monte_carlo_p_values(
 def draw_tables(
     proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
 ) -> Counts:
-    """Draw `tables` for each of `records`, shape (number, tables, cells or reports).
+    """Draw `tables` for each number of `records`, shape (number, tables, cells or values).
 
-    The `proportions` have the shape (number, cells or reports); `generator` draws.
+    The `proportions` have the shape (number, cells or values); `generator` draws.
     """
     numbers = np.asarray(records).astype(np.int64)[:, None]
     return generator.multinomial(numbers, proportions[:, None, :], (len(numbers), tables))
@@ -328,11 +330,12 @@ def draw_tables(
 def rounds(
     tests: Positions, tables: int, limit: int, as_large: Counts, most: int = TABLES_AT_ONCE
 ) -> Iterator[tuple[Positions, slice]]:
-    """Yield which `tests` draw which of their `tables`, until all are drawn or enough are.
+    """Yield `tests` and slices of `tables` to draw for them, until each test has enough.
 
-    A test has enough once `limit` of its tables have a statistic at least as large as its own. The
-    caller counts them in `as_large`, by test. The first round draws twice the limit, and each later
-    one as many as were drawn before, for at most `most` tables together.
+    A test has enough once all its tables are drawn, or `limit` of them have a statistic at least as
+    large as its own. The caller counts these in `as_large`, by test. The first round draws twice
+    the limit, and each later one as many as were drawn before. At most `most` tables are yielded at
+    once.
     """
     done, step = 0, min(2 * limit, tables)
     while step and tests.size:

@@ -1,7 +1,8 @@
 """Fit log-linear models to randomized values by maximum likelihood through the channel.
 
-Randomized values of a population with cell proportions pi have the proportions P' pi, and pi(theta)
-is log-linear. Nothing is inverted, clipped or projected, so the fit has the distribution of theory.
+If a population has the cell proportions pi, its randomized values have the proportions P' pi. The
+model pi(theta) is log-linear. Nothing is inverted, clipped or projected, so the theory of maximum
+likelihood applies to the fit.
 """
 
 from collections.abc import Iterator
@@ -17,12 +18,12 @@ from deniable.contingency.log_linear import LogLinearModel
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.estimation import euclidean_projection
 
-TOLERANCE = 1e-8  # nats that a further step promises at most where a fit has converged
+TOLERANCE = 1e-8  # a fit has converged if a further step promises a smaller gain, in nats
 MAX_STEPS = 60
 MAX_HALVINGS = 12
 EVENED = 0.05
-"""Share of the first guess that is spread evenly, so that no logarithm starts at minus infinity."""
-LONGEST_STEP = 2.0  # largest change of a logarithm of a cell in a step
+"""Proportion of the first guess that is spread evenly, so that no logarithm is infinite."""
+LONGEST_STEP = 2.0  # largest change of the logarithm of a cell in one step
 RIDGE = 1e-10
 ENTRIES_AT_ONCE = 2**24
 
@@ -34,11 +35,11 @@ class ModelFit:
     Attributes
     ----------
     proportions, reported : arrays, shapes (..., cells) and (..., reports)
-        Original proportions under the model, and proportions of randomized values.
+        Proportions of original answers under the model, and of randomized values.
     information : array, shape (..., parameters, parameters)
-        Fisher's information of all records, at the fit.
+        Fisher information of all records, at the fit.
     converged : array of bool, shape (...)
-        False if the likelihood still rises, for example towards a margin of zero.
+        False if the likelihood still rises, for example towards a marginal proportion of zero.
     """
 
     proportions: Floats
@@ -47,14 +48,15 @@ class ModelFit:
     converged: Flags
 
     def distance_from_zero(self, model: LogLinearModel) -> Floats:
-        """Return the least share of a free margin of `model` over its standard error, (...)."""
+        """Return the least ratio of a free marginal proportion to its standard error, (...)."""
         shares, variances = self._margins(model)
         return self._least(shares, np.sqrt(np.maximum(variances, 0.0)))
 
     def effective_records(self, model: LogLinearModel) -> Floats:
-        """Return the least effective number of records of the `model`'s free margins, shape (...).
+        """Return the least effective number of records of the free marginals, shape (...).
 
-        A margin's share s of variance V is known as well as from s (1 - s) / V original records.
+        A marginal proportion s with variance V is as precise as from s (1 - s) / V original
+        records.
         """
         shares, variances = self._margins(model)
         return self._least(shares * (1 - shares), variances)
@@ -64,7 +66,7 @@ class ModelFit:
         return np.asarray(least.reshape(self.converged.shape))
 
     def _margins(self, model: LogLinearModel) -> tuple[Floats, Floats]:
-        """Return the shares of all free margins side by side, and their variances."""
+        """Return the proportions in all free marginals side by side, and their variances."""
         pi = self.proportions.reshape(-1, model.cells)
         information = self.information.reshape(len(pi), *self.information.shape[-2:])
         covariance = np.linalg.inv(_ridged(information))
@@ -82,7 +84,7 @@ def fit_at(
 ) -> ModelFit:
     """Return the fit with original proportions `pi`, tables of the `model`, shape (..., cells).
 
-    The numbers of `records` and `converged` have the shape (...); `channel` is over the cells.
+    `records` (numbers) and `converged` have the shape (...). `channel` is over the cells.
     """
     batch, shape = pi.reshape(-1, model.cells), pi.shape[:-1]
     reported = channel.reported(batch)
@@ -99,11 +101,11 @@ def fit_at(
 def fit_through_channel(
     reports: npt.ArrayLike, channel: Channel, model: LogLinearModel
 ) -> ModelFit:
-    """Return the tables of a `model` under which counts of randomized values are most likely.
+    """Return the tables of a `model` that maximize the likelihood of counts of randomized values.
 
-    Fisher's scoring with halved steps runs over all tables at once. `reports`, shape (...,
-    reports), are counts through the `channel` over the joint cells. A `DeniableError` is raised if
-    it is singular or does not fit the model, or the counts are invalid.
+    Fisher scoring with halved steps runs over all tables at once. `reports`, shape (..., reports),
+    are counts through the `channel` over the joint cells. A `DeniableError` is raised if the
+    channel is singular or does not fit the model, or if the counts are invalid.
     """
     if channel.size != model.cells:
         raise DeniableError(
@@ -112,11 +114,11 @@ def fit_through_channel(
         )
     if channel.singular:
         raise SingularChannelError(
-            f"the channel over {channel.size} categories is singular: no model can be told from "
-            "another through it"
+            f"the channel over {channel.size} categories is singular; randomized values cannot "
+            "distinguish between models"
         )
     counts = np.asarray(reports, dtype=float)
-    channel.frequencies(counts)  # the same refusals as for an estimate
+    channel.frequencies(counts)  # raises the same errors as an estimate
     batch, shape = counts.reshape(-1, channel.reports), counts.shape[:-1]
     theta, converged = _scored(batch, channel, model)
     pi = _softmax(theta @ model.design.T).reshape(*shape, model.cells)
@@ -124,11 +126,11 @@ def fit_through_channel(
 
 
 def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:
-    """Return the parameters at the end of scoring, and whether it has converged."""
+    """Return the parameters after the last scoring step, and flags of convergence."""
     records = batch.sum(axis=1)
     rough = euclidean_projection(channel.estimate(batch, "own"))
     even = (1 - EVENED) * rough + EVENED / model.cells
-    # Raking loosely: scoring goes on from here.
+    # Raking with a large tolerance suffices, because scoring continues from here.
     theta: Floats = np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
     converged = np.zeros(len(batch), dtype=bool)
     running = np.arange(len(batch))
@@ -138,14 +140,14 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         pi = _softmax(at @ model.design.T)
         reported = channel.reported(pi)
         slopes = slopes_at(pi, model.design)
-        # Without floor a report may have a probability of 0; nobody gives it then.
+        # Without a floor a value may have the probability 0; then it does not occur.
         score = np.einsum("bpc,bc->bp", slopes, channel.expected(quotients(n, reported)))
         information = _ridged(_information(slopes, reported, records[running], channel))
         step = np.linalg.solve(information, score[:, :, None])[:, :, 0]
         promised = np.einsum("bp,bp->b", score, step) / 2
         done = promised < TOLERANCE
         converged[running[done]] = True
-        theta[running[done]] += step[done]  # the last one costs nothing and doubles the digits
+        theta[running[done]] += step[done]  # this last step doubles the correct digits
         running, step, at = running[~done], step[~done], at[~done]
         if not running.size:
             break
@@ -154,7 +156,7 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         theta[running], current[running], moved = _climb(
             batch[running], at, step, current[running], channel, model
         )
-        running = running[moved]  # a table without a better point at any length stays as it is
+        running = running[moved]  # without a better point at any step length, a table is final
         if not running.size:
             break
     return theta, converged
@@ -184,7 +186,7 @@ def _information(slopes: Floats, reported: Floats, records: Floats, channel: Cha
 
 
 def portions(tables: int, entries: int) -> Iterator[slice]:
-    """Yield slices of `tables` to take together, if each has `entries` numbers in memory."""
+    """Yield slices of `tables` that fit in memory if each table has `entries` numbers."""
     at_once = max(ENTRIES_AT_ONCE // max(entries, 1), 1)
     return (slice(start, start + at_once) for start in range(0, tables, at_once))
 
@@ -206,7 +208,7 @@ def _climb(
     channel: Channel,
     model: LogLinearModel,
 ) -> tuple[Floats, Floats, Flags]:
-    """Take a step, or half of it, and so on, until the likelihood does not fall."""
+    """Take a step, and halve it until the likelihood does not fall."""
     theta, current = theta.copy(), current.copy()
     pending, length = np.arange(len(batch)), 1.0
     for _ in range(MAX_HALVINGS):
@@ -224,7 +226,8 @@ def _climb(
 
 
 def _ridged(information: Floats) -> Floats:
-    # Towards a margin of zero the information goes to zero in a direction: keep it invertible.
+    # As a marginal proportion tends to 0, so does the information in one direction: keep it
+    # regular.
     size = information.shape[-1]
     scale = np.einsum("bpp->b", information) / max(size, 1)
     ridge = (RIDGE * np.maximum(scale, 1e-300))[:, None, None] * np.eye(size)

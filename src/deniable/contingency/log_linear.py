@@ -1,8 +1,8 @@
 """Fit hierarchical log-linear models of contingency tables by raking, over batches of tables.
 
-A model is named by its free margins: independence of three attributes by one-way margins, "no
-three-way interaction" by two-way margins. The fitted table is the maximum-likelihood estimate under
-multinomial sampling, step two of [rrba], section 6.
+A model is specified by its free marginal distributions. One-way marginals specify the independence
+of three attributes, and two-way marginals "no three-way interaction". The fitted table is the
+maximum-likelihood estimate under multinomial sampling, step two of [rrba], section 6.
 """
 
 import math
@@ -30,14 +30,14 @@ MAX_SWEEPS = 2000
 
 @dataclass(frozen=True)
 class LogLinearModel:
-    """A hierarchical log-linear model: the tables without interactions beyond given margins.
+    """A hierarchical log-linear model: the tables without interactions beyond given marginals.
 
     Parameters
     ----------
     shape : tuple of int
         Number of categories of each attribute.
     margins : tuple of tuples of int
-        Positions of the attributes of each free margin.
+        Positions of the attributes of each free marginal.
 
     Examples
     --------
@@ -59,19 +59,19 @@ class LogLinearModel:
             inside = all(0 <= axis < len(self.shape) for axis in margin)
             if not margin or not inside or len(set(margin)) < len(margin):
                 raise DeniableError(
-                    f"the margin {margin} does not fit a table of {len(self.shape)} attributes; "
+                    f"the marginal {margin} does not fit a table of {len(self.shape)} attributes; "
                     f"name different positions in 0 .. {len(self.shape) - 1}"
                 )
         covered = {axis for margin in self.margins for axis in margin}
         if missing := set(range(len(self.shape))) - covered:
             raise DeniableError(
-                f"no margin of the model has the attribute {min(missing)}; "
-                "leave at least its one-way margin free"
+                f"no marginal of the model has the attribute {min(missing)}; "
+                "leave at least its one-way marginal free"
             )
 
     @classmethod
     def independence(cls, shape: Sequence[int]) -> "LogLinearModel":
-        """Make all attributes of a table of this `shape` independent of one another."""
+        """Return the model of mutual independence of all attributes of a table of this `shape`."""
         return cls(tuple(shape), tuple((axis,) for axis in range(len(shape))))
 
     @property
@@ -81,18 +81,18 @@ class LogLinearModel:
 
     @cached_property
     def interactions(self) -> tuple[Margin, ...]:
-        """All sets of attributes within a margin, by size: main effects, then interactions."""
+        """All sets of attributes within a marginal, by size: main effects, then interactions."""
         found = {each for margin in self.margins for each in subsets(margin)}
         return tuple(sorted(found, key=lambda each: (len(each), each)))
 
     @cached_property
     def parameters(self) -> int:
-        """Number of free parameters, the total left out."""
+        """Number of free parameters, without the total."""
         return sum(math.prod(self.shape[a] - 1 for a in each) for each in self.interactions)
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Number of parameters of all tables of this shape beyond the model's."""
+        """Number of parameters that the saturated model has and this model lacks."""
         return self.cells - 1 - self.parameters
 
     @cached_property
@@ -106,22 +106,23 @@ class LogLinearModel:
         return np.hstack([np.empty((self.cells, 0)), *columns])
 
     def margin(self, tables: npt.ArrayLike, axes: Margin) -> Floats:
-        """Return a margin of each of `tables`, over attributes in the order of `axes`, from 0.
+        """Return a marginal of each of `tables`, over attributes in the order of `axes`, from 0.
 
-        It maps the shape (..., cells) to (..., cells of the margin).
+        The shape (..., cells) becomes (..., cells of the marginal).
         """
         return _margin(self._batch(tables), axes).reshape(*np.shape(tables)[:-1], -1)
 
     def fit(
         self, tables: npt.ArrayLike, *, tolerance: float = TOLERANCE, sweeps: int = MAX_SWEEPS
     ) -> Floats:
-        """Return the tables of the model with the margins and totals of the given ones.
+        """Return the tables of the model with the marginals and totals of the given ones.
 
-        It is a closed form for independence, and otherwise raking (iterative proportional fitting).
-        Raking stops when each cell of a margin has an error of at most `tolerance` times the total,
-        or with a warning after `sweeps`. It is slow for tables with zeros that fit further zeros:
-        the error falls as one over the sweeps. The `tables` are finite and not negative, shape
-        (..., cells), and can be counts or proportions; a total of 0 gives a table of zeros.
+        Independence has a closed form. Other models are fitted by raking (iterative proportional
+        fitting). It stops when each cell of a marginal has an error of at most `tolerance` times
+        the total, or with a warning after `sweeps`. Raking is slow if zeros in a table lead to
+        further fitted zeros: then the error falls as one over the sweeps. The `tables` are finite
+        and not negative, shape (..., cells), and can be counts or proportions. A total of 0 gives a
+        table of zeros.
 
         Examples
         --------
@@ -131,8 +132,8 @@ class LogLinearModel:
         values = self._batch(tables)
         if not np.all(np.isfinite(values)) or np.any(values < 0):
             raise DeniableError(
-                "tables to fit a model to must be finite and not negative; take the nearest "
-                "tables first (deniable.contingency.two_step)"
+                "tables must be finite and not negative to fit a model; project them first with "
+                "deniable.contingency.nearest_tables"
             )
         if all(len(margin) == 1 for margin in self.margins):
             fitted = _product_of_margins(values)
@@ -159,8 +160,8 @@ def subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
     """Return Helmert contrasts of the `axes` of a table of this `shape`.
 
-    They are orthonormal, and orthogonal to a constant. The weights in `spread`, one for each axis,
-    multiply them along the other axes.
+    They are orthonormal, and orthogonal to a constant. `spread` has a weight for each axis; the
+    weights of the other axes multiply the contrasts.
     """
     column: Floats = np.ones((1, 1))
     for axis, (size, weight) in enumerate(zip(shape, spread, strict=True)):
@@ -192,9 +193,9 @@ def _rake(values: Floats, margins: tuple[Margin, ...], tolerance: float, sweeps:
     axes = [tuple(sorted(margin)) for margin in margins]
     targets = [_margin(values, margin) for margin in axes]
     totals = values.reshape(tables, -1).sum(axis=1)
-    # Start where each attribute may occur at all: cells of empty margins end at 0 at once.
+    # Start with all ones; the first sweep sets the cells of empty marginals to 0.
     fitted = np.ones_like(values)
-    # What is still being raked; tables that have converged are left alone.
+    # Tables that are still raked; converged tables do not change.
     running = np.arange(tables)
     for _ in range(sweeps):
         current, worst = fitted[running], np.zeros(running.size)
@@ -211,8 +212,8 @@ def _rake(values: Floats, margins: tuple[Margin, ...], tolerance: float, sweeps:
             return fitted
     left = float((worst / totals[running]).max())
     warnings.warn(
-        f"raking stopped after {sweeps} sweeps with {running.size} of {tables} tables off by up to "
-        f"{left:.2g} of a table; allow more sweeps, or a larger tolerance",
+        f"raking stopped after {sweeps} sweeps: {running.size} of {tables} tables have errors of "
+        f"up to {left:.2g} of the total; allow more sweeps, or a larger tolerance",
         RuntimeWarning,
         stacklevel=3,
     )

@@ -1,16 +1,17 @@
 """Test the independence of many tables, with p-values adjusted for their number.
 
 `deniable.contingency.channel_test` tests each table. If the rule of validity fails, Monte Carlo
-tables give the p-value; tables of more than 36 cells are then not tested, because this could take
+tables give the p-value. Tables of more than 36 cells are then not tested, because this could take
 hours. Holm's method bounds the probability of any false rejection under any dependence between
 tests. The method of Benjamini and Hochberg bounds the expected proportion of false rejections among
 all rejections if tests are independent or positively dependent.
 
-Monte Carlo tables end after `ENOUGH` of them have a statistic as large as the observed one (Besag
-and Clifford, 1991), because a p-value above .05 decides nothing. Few Monte Carlo tables cannot give
-a small p-value after the adjustment. If a p-value is the smallest possible one, the test is
-repeated with enough tables for a single rejection by Holm. The size stays: a rejection at a level
-above that smallest value was made before, and below it the second p-value alone decides.
+No more Monte Carlo tables are drawn once `ENOUGH` of them have a statistic as large as the observed
+one (Besag and Clifford, 1991), because no p-value above .05 leads to a rejection. Few Monte Carlo
+tables cannot give a small p-value after the adjustment. If a p-value is the smallest possible one,
+the test is repeated with enough tables for a single rejection by Holm. The size stays the same: at
+a level above that smallest value the first p-value already rejects, and below it the second p-value
+alone decides.
 """
 
 import math
@@ -33,15 +34,15 @@ ENOUGH = 50  # of 999 tables: 5 %
 CHI_SQUARED, NOTHING = "chi-squared", "nothing to test"
 TOO_FEW = "no test: too few records for the limiting distribution"
 MAX_MONTE_CARLO_CELLS = 36
-"""Cells and randomized values of a table up to which Monte Carlo tables take some seconds."""
+"""Largest number of cells or randomized values for which Monte Carlo tables take some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableToTest:
     """Counts of the randomized values of a table.
 
-    The `shape` has the numbers of categories of its attributes. The `channel` leads from the joint
-    cells to the randomized values, with `counts` of shape (reports,).
+    `shape` has the numbers of categories of the attributes. `channel` maps the joint cells to the
+    randomized values. Their `counts` have the shape (reports,).
     """
 
     shape: tuple[int, ...]
@@ -50,7 +51,7 @@ class TableToTest:
 
     @property
     def group(self) -> Hashable:
-        """The same for tables of one shape with the same keep-or-replace channel."""
+        """A key that is equal for tables of one shape with the same keep-or-replace channel."""
         form = self.channel.weight_and_replacement
         return id(self) if form is None else (self.shape, form[0], form[1].round(12).tobytes())
 
@@ -60,15 +61,15 @@ def independence_of_tables(
 ) -> pd.DataFrame:
     """Test the independence of the attributes of each of `tables`.
 
-    For each test by Monte Carlo, `generator` draws up to 999 tables from the fitted null, and more
-    for p-values that are the smallest possible ones.
+    For each Monte Carlo test, `generator` draws up to 999 tables from the fitted null. It draws
+    more if the p-value is the smallest possible one.
 
     Returns
     -------
     DataFrame
         One row per table: ``records``, ``statistic``, ``degrees_of_freedom``, ``p_value``,
-        ``valid`` (whether the rule of validity holds), ``p_value_by``. The p-value is NaN for a
-        large table without enough records.
+        ``valid`` (whether the rule of validity holds), ``p_value_by`` (the method). The p-value is
+        NaN for a large table with too few records.
     """
     groups: dict[Hashable, list[int]] = {}
     for position, table in enumerate(tables):
@@ -87,8 +88,8 @@ def independence_of_tables(
 def adjusted_for_number(tests: pd.DataFrame) -> pd.DataFrame:
     """Return `tests` with p-values adjusted for their number, and decisions at the level .05.
 
-    Adds ``p_value_holm``, ``p_value_benjamini_hochberg``, ``rejected``, ``rejected_holm`` and
-    ``rejected_benjamini_hochberg``. A NaN p-value does not count as a test.
+    The new columns are ``p_value_holm``, ``p_value_benjamini_hochberg``, ``rejected``,
+    ``rejected_holm`` and ``rejected_benjamini_hochberg``. A NaN p-value does not count as a test.
     """
     p_values = tests["p_value"].to_numpy(dtype=float)
     adjusted = tests.assign(
@@ -156,7 +157,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    """Return `p_values` adjusted by Benjamini and Hochberg's step-up method, otherwise as `holm`.
+    """Return `p_values` adjusted by Benjamini and Hochberg's step-up method; NaN as in `holm`.
 
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(4).tolist()
     [0.03, 0.04, 0.04]

@@ -1,22 +1,22 @@
-"""Test independence on noisy tables, with simulated or borrowed critical values.
+"""Test independence on noisy tables, with simulated or approximate critical values.
 
-Three tests of [rrba], Table 3, share one algorithm (Gaboardi et al., 2016, for Laplace noise;
-[rrba], 7.3, for randomized response). From a noisy table the two-step maximum likelihood
-(`deniable.contingency.two_step`) fits the null. Then l tables are sampled from the fit and
-perturbed. The null is rejected if the statistic of the noisy table,
+Three tests of [rrba], Table 3, use the same algorithm (Gaboardi et al., 2016, for Laplace noise;
+[rrba], 7.3, for randomized response). Two-step maximum likelihood (`deniable.contingency.two_step`)
+fits the null to a noisy table. Then l tables are sampled from the fit and perturbed. The null is
+rejected if the statistic of the noisy table,
 
     X^2 = sum over cells of (noisy - fitted)^2 / fitted,
 
-exceeds the one of rank ceil((l + 1) (1 - alpha)) among theirs. Two further tests of tables with
-Laplace noise simulate nothing.
+exceeds the one of rank ceil((l + 1) (1 - alpha)) among the sampled statistics. Two further tests of
+tables with Laplace noise simulate nothing.
 
-The rule of five. As published ([rrba], section 6 and 7.3) the null is accepted if any count of the
-two-step estimate is below 5, in the noisy table's or "at any point" in a sampled table's. The paper
-does not name the step. With hundreds of sampled tables the rule disables the test if cells expect
-some 50 records. All interpretations are available.
+**The rule of five.** The published tests ([rrba], section 6 and 7.3) accept the null if any count
+of a two-step estimate is below 5. They check the noisy table and, "at any point", the sampled ones.
+The paper does not name the step. With hundreds of sampled tables the rule disables the test even if
+some 50 records are expected per cell. All interpretations are available.
 
-Comparisons ignore rounding (`deniable.arrays.at_least`): with 43 records per cell and p = .5 counts
-of exactly 5 occur, and statistics are often equal.
+Comparisons ignore rounding (`deniable.arrays.at_least`): with 43 records per cell and p = .5,
+counts of exactly 5 occur, and statistics are often equal.
 """
 
 import math
@@ -35,17 +35,17 @@ from deniable.contingency.two_step import nearest_tables, two_step_estimate
 from deniable.errors import DeniableError, refuse_unknown
 
 SmallCells = Literal["table", "fitted", "ignore"]
-"""Which counts below 5 accept the null: of step one, of step two, none."""
+"""The counts below 5 that accept the null: of step one, of step two, or none."""
 LEAST_COUNT = 5.0
 
 
 @dataclass(frozen=True)
 class LaplaceRelease:
-    """Counts with Laplace noise of a given `scale`, by a trusted curator (central privacy).
+    """Counts with Laplace noise of a given `scale`, from a trusted curator (central privacy).
 
-    Replacing a record changes two counts by one each: the sensitivity is 2 and epsilon is 2 /
-    scale, exactly (Dwork et al., 2006). The correct scale is 2 / epsilon; [rrba], 7.4, prints 2 |T|
-    / epsilon. Noise is drawn in floating point: for studies only.
+    Replacing a record changes two counts by one each. So the sensitivity is 2, and epsilon is
+    exactly 2 / scale (Dwork et al., 2006). The correct scale is 2 / epsilon; [rrba], 7.4, publishes
+    2 |T| / epsilon. Noise is drawn in floating point: use it for studies only.
     """
 
     scale: float
@@ -60,7 +60,7 @@ class LaplaceRelease:
         return 2 / self.scale
 
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
-        """Return original `tables` of counts, shape (..., cells), with noise by `generator`."""
+        """Return original `tables` of counts, shape (..., cells), with noise from `generator`."""
         counts = np.asarray(tables, dtype=float)
         return counts + generator.laplace(0.0, self.scale, counts.shape)
 
@@ -79,22 +79,22 @@ class LaplaceRelease:
 class RandomizedRelease:
     """Counts estimated from randomized values through a `channel` (local privacy).
 
-    Each record is randomized by itself. The table is a function of the values, so it has the
-    channel's epsilon.
+    Each record is randomized separately. The table is a function of the randomized values, so it
+    has the channel's epsilon.
     """
 
     channel: Channel
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of a randomized value, and so of the table."""
+        """Epsilon of a randomized value, and therefore of the table."""
         return self.channel.epsilon
 
     def estimated(self, reports: npt.ArrayLike) -> Floats:
         """Return estimated counts from counts of randomized values, `reports` ([rrba], (4)).
 
-        The shape (..., reports) becomes (..., cells). The channel's own left inverse treats each
-        table the same, independently of the others.
+        The shape (..., reports) becomes (..., cells). The channel's own left inverse is used, so
+        the estimate of a table does not depend on other tables.
         """
         counts = np.asarray(reports)
         return np.asarray(self.channel.estimate(counts, "own") * counts.sum(axis=-1, keepdims=True))
@@ -106,9 +106,10 @@ class RandomizedRelease:
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw `tables` of `records` from `proportions` by `generator`, as `LaplaceRelease.sample`.
+        """Draw tables of counts from each of some distributions, and return estimated counts.
 
-        Sampling and randomizing is one multinomial draw ([pram], (1.1)).
+        For the shapes see `LaplaceRelease.sample`. Sampling and randomizing are one multinomial
+        draw ([pram], (1.1)).
         """
         reported = self.channel.reported(proportions)
         return self.estimated(draw_tables(reported, records, tables, generator))
@@ -122,7 +123,7 @@ class MonteCarloTest:
     """Results of a simulated test for a batch of noisy tables, arrays of shape (number,).
 
     The null is `rejected` if the `statistic` exceeds the `threshold`. The threshold is NaN if the
-    rule of five accepts without simulation, or tables ended before the last. `too_small` marks
+    rule of five accepts without simulation, or if not all tables were drawn. `too_small` marks
     nulls that the rule accepted.
     """
 
@@ -146,7 +147,7 @@ def monte_carlo_test(
 ) -> MonteCarloTest:
     """Test a log-linear model on noisy tables as published in [rrba], 7.3.
 
-    With `LaplaceRelease` this is MCIndep, with `RandomizedRelease` RRBA's test.
+    With `LaplaceRelease` this is MCIndep; with `RandomizedRelease` it is the test of RRBA.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def monte_carlo_test(
     small_cells : "table", "fitted" or "ignore"
         The counts below 5 that accept the null: of step one, of step two, none.
     to_the_end : bool
-        Whether all tables are drawn even if the null can no longer be rejected. The decision is the
+        Whether to draw all tables even if the null can no longer be rejected. The decision is the
         same.
 
     Examples
@@ -182,7 +183,7 @@ def monte_carlo_test(
     totals = np.broadcast_to(np.asarray(records, dtype=float), values.shape[:1])
     statistic, fitted, too_small = _two_steps(values, totals, model, small_cells)
     sampled, as_large = np.full((len(values), tables), np.nan), np.zeros(len(values), np.int64)
-    # With more than l - rank as large the null is not rejected, however the rest may be.
+    # If more than l - rank statistics are as large, no further table can lead to a rejection.
     limit = tables + 1 if to_the_end else tables - rank + 1
     for chosen, those in rounds(np.flatnonzero(~too_small), tables, limit, as_large):
         null, number = fitted[chosen] / totals[chosen, None], those.stop - those.start
@@ -192,7 +193,7 @@ def monte_carlo_test(
         too_small[chosen] |= small.any(axis=1)
         larger = at_least(found + ROUNDING, statistic[chosen, None])
         as_large[chosen] += np.count_nonzero(larger, axis=1)
-    # What was not drawn is NaN, and comes last.
+    # Tables that were not drawn have NaN, which sorts last.
     threshold = np.partition(sampled, rank - 1, axis=1)[:, rank - 1]
     rejected = ~too_small & ~np.isnan(threshold) & ~at_least(threshold + ROUNDING, statistic)
     return MonteCarloTest(statistic, threshold, too_small, rejected)
@@ -201,10 +202,10 @@ def monte_carlo_test(
 def asymptotic_test(
     noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel, *, level: float = 0.05
 ) -> Flags:
-    """Return whether the null `model` is rejected, with the critical value of tables without noise.
+    """Return whether the null `model` is rejected at the critical value for tables without noise.
 
-    It rejects true nulls more often than the nominal `level`. The `noisy` tables have the shape
-    (..., cells); `records` are positive, of shape (...) or a single number.
+    The test rejects true nulls more often than the nominal `level`. The `noisy` tables have the
+    shape (..., cells); `records` are positive, of shape (...) or a single number.
     """
     statistic = _of_nearest(noisy, records, model)
     return np.asarray(scipy.special.chdtrc(model.degrees_of_freedom, statistic) <= level)
@@ -215,9 +216,10 @@ def test_against_true_statistic(
 ) -> Flags:
     """Test noisy tables with the statistics of their original tables as critical values.
 
-    This is our interpretation of [rrba], 7.3.1, for tables with Laplace noise: since there are no
-    critical values, "we used the true values of the attributes as the values for the comparison
-    with noisy data (they are known in advance)". It has no level, and needs the original tables.
+    This is our interpretation of [rrba], 7.3.1, for tables with Laplace noise. There are no
+    critical values, so "we used the true values of the attributes as the values for the comparison
+    with noisy data (they are known in advance)". The test has no level, and needs the original
+    tables.
     The `noisy` and the `true` counts have the shape (..., cells); for `records` and `model` see
     `asymptotic_test`.
 
@@ -243,7 +245,7 @@ def critical_rank(tables: int, level: float) -> int:
     """
     if not 0 < level < 1:
         raise DeniableError(f"the level is {level}; it must be between 0 and 1")
-    rank = math.ceil((tables + 1) * (1 - level) - 1e-9)  # 100 * .95 is a little more in floats
+    rank = math.ceil((tables + 1) * (1 - level) - 1e-9)  # 100 * .95 exceeds 95 in floats
     if rank > tables:
         raise DeniableError(
             f"{tables} sampled tables give no critical value at level {level:g}; draw more than "

@@ -1,8 +1,8 @@
 """Solve the convex programs of consistent tables with cvxpy ([rrba], 4.3).
 
-All tables are written as even + basis @ effects. With the same effects in every table they agree on
-all shared margins (`deniable.contingency.consistency`). So the programs have only the misfit and
-non-negative cells. CLARABEL solves quadratic programs and HiGHS linear ones.
+All tables are written as even + basis @ effects. With the same effects, tables agree on all shared
+marginals (`deniable.contingency.consistency`). So the programs minimize the misfit, and their only
+constraints are non-negative cells. CLARABEL solves quadratic programs, and HiGHS linear ones.
 """
 
 import warnings
@@ -20,8 +20,8 @@ from deniable.errors import DeniableError, from_extras
 with from_extras():
     import cvxpy
 
-cp: Any = cvxpy  # whose types do not know most of its functions
-# What is aimed at, and what will do where that is out of reach (many cells at zero at once).
+cp: Any = cvxpy  # most of its functions have no types
+# Target tolerances, and reduced ones if the target is out of reach (many cells at zero).
 OPTIONS = {
     "CLARABEL": {
         "tol_gap_abs": 1e-10,
@@ -33,9 +33,9 @@ OPTIONS = {
     },
     "HIGHS": {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
 }
-TIE = 1e-8  # share by which a solution of smallest norm may miss the least absolute misfit
+TIE = 1e-8  # relative excess over the least absolute misfit for a solution of smallest norm
 SLIGHT = 1e-8
-"""Weight of the cells that were not observed: it moves the solution by about as little."""
+"""Weight of unobserved cells. It moves the solution by about the same amount."""
 GAMMA = 0.01  # [rrba], 7.3.1
 INFEASIBLE = ("infeasible", "infeasible_inaccurate", "infeasible_or_unbounded")
 
@@ -45,9 +45,9 @@ def least_squares(
 ) -> Floats:
     """Return the effects of the non-negative tables with the least weighted squared misfit.
 
-    `even` are the tables without any effect, shape (cells,), and `basis`, shape (cells, effects),
-    leads from effects to cells. `observed` and `weights` have the shape (cells,); a weight of 0
-    marks an unobserved cell.
+    `even`, shape (cells,), are the tables without any effect. `basis`, shape (cells, effects), maps
+    effects to cells. `observed` and `weights` have the shape (cells,); a weight of 0 marks an
+    unobserved cell.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -55,7 +55,7 @@ def least_squares(
     relative = np.sqrt(weights[seen] / weights.max())
     misfit = cp.sum_squares(cp.multiply(relative, tables[seen] - observed[seen]))
     if seen.size < weights.size:
-        # So that the solver is not left with directions in which nothing changes.
+        # Without this, the misfit would be constant in some directions.
         misfit += SLIGHT * cp.sum_squares(tables[np.flatnonzero(weights == 0)])
     _solve(cp.Problem(cp.Minimize(misfit), [tables >= 0]), "CLARABEL")
     return np.asarray(effects.value)
@@ -70,7 +70,7 @@ def nearest_cells(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative cells with the least weighted squared misfit under agreement.
 
-    Also returned are the multipliers of the constraints, and the shared sums. This is the program
+    The multipliers of the constraints and the shared sums are also returned. The program is the one
     of `deniable.contingency.agreement`. The `observed` cells and their `weights` have the shape
     (cells,). `sums` is A, shape (constraints, cells), `links` is B, shape (constraints, shared
     sums), and `values` is b.
@@ -91,8 +91,8 @@ def least_absolute(
 ) -> Floats:
     """Return the effects with the least weighted absolute misfit and then the smallest tables.
 
-    Many tables may have the least misfit; the sum of squares of all cells selects one. For `even`,
-    `basis`, `observed` and `weights` see `least_squares`.
+    If several solutions have the least misfit, the one with the least sum of squares of all cells
+    is returned. For `even`, `basis`, `observed` and `weights` see `least_squares`.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects
@@ -100,7 +100,7 @@ def least_absolute(
     misfit = cp.norm1(cp.multiply(weights[seen], tables[seen] - observed[seen]))
     linear = cp.Problem(cp.Minimize(misfit), [tables >= 0])
     _solve(linear, "HIGHS")
-    # Per observed cell, so that many tables do not blow up the scale of the constraint.
+    # Per observed cell, so that the scale of the constraint does not grow with the tables.
     allowed = (float(linear.value) * (1 + TIE) + TIE * float(weights[seen].mean())) / seen.size
     smallest = cp.Minimize(cp.sum_squares(tables))
     _solve(cp.Problem(smallest, [tables >= 0, misfit / seen.size <= allowed]), "CLARABEL")
@@ -110,8 +110,8 @@ def least_absolute(
 def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
     """Return the effects that make known + basis @ effects non-negative with least squares.
 
-    `known`, shape (cells,), is the part of the tables with fixed effects; `basis` belongs to the
-    free ones. None if all effects leave a negative cell.
+    `known`, shape (cells,), is the part of the tables with fixed effects; `basis` has the free
+    effects. The result is None if all effects leave a negative cell.
     """
     effects = cp.Variable(basis.shape[1])
     tables = known + basis @ effects
@@ -122,9 +122,9 @@ def smallest_norm(known: Floats, basis: sparse.csr_array) -> Floats | None:
 def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = GAMMA) -> Floats:
     """Solve (7) of [rrba] as published for one table, with cvxpy and CLARABEL.
 
-    It is the reference of the closed form. The `noisy` table, shape (cells,), is finite, and its
+    It is the reference for the closed form. The `noisy` table, shape (cells,), is finite, and its
     `total` positive. `gamma`, in [0, 1], is the weight of the first norm; at 1 the solution is not
-    unique. A `DeniableError` is raised for other values, or if the program is not solved.
+    unique. A `DeniableError` is raised for other values, or if the solver fails.
     """
     values = np.asarray(noisy, dtype=float)
     if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
@@ -145,9 +145,9 @@ def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = 
 
 def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:
     status = "failed"
-    for options in (OPTIONS[solver], {}):  # the solver's own tolerances are larger, 1e-8
+    for options in (OPTIONS[solver], {}):  # the solver's defaults are larger, 1e-8
         with warnings.catch_warnings(), suppress(cp.error.SolverError):
-            # "Inaccurate" is within the reduced tolerances.
+            # An "inaccurate" solution is within the reduced tolerances.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             problem.solve(solver=getattr(cp, solver), **options)
             status = str(problem.status)
@@ -156,6 +156,6 @@ def _solve(problem: Any, solver: str, may_fail: bool = False) -> bool:
         return False
     if status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         raise DeniableError(
-            f"{solver} did not solve consistent tables ({status}); round them, or change the norm"
+            f"{solver} found no consistent tables ({status}); round the tables or change the norm"
         )
     return True

@@ -1,16 +1,16 @@
-"""Estimate tables by two-step maximum likelihood from noisy ones ([rrba], section 6, (7)).
+"""Estimate tables from noisy ones by two-step maximum likelihood ([rrba], section 6, (7)).
 
 Step one finds the table of counts closest to a noisy one: non-negative, with the stated total. Step
 two fits a log-linear model to that table as if it had been observed.
 
-Step one minimizes gamma |T - T'|_1 + (1 - gamma) |T - T'|_2^2. For every gamma < 1 its one solution
-is the Euclidean projection on the simplex of that total, so gamma has no effect. Proof: the
-projection adds one number to all cells and replaces negative results by 0. If the number is
-positive or zero no cell is lowered, and |T - T'|_1 = n - sum T', the least for a table of total n.
-If it is negative, cells of T' below 0 are raised to 0, and no other cell is raised. So the sum of
-the raises is the least of any non-negative table, and with it, as the total is given, the sum of
-the decreases. The projection hence minimizes both norms, the second alone uniquely. For gamma = 1
-it is one of several solutions.
+Step one minimizes gamma |T - T'|_1 + (1 - gamma) |T - T'|_2^2. For every gamma < 1 its only
+solution is the Euclidean projection on the simplex with that total, so gamma has no effect.
+*Proof:* the projection adds one number to all cells and replaces negative results by 0. If the
+number is positive or zero, no cell falls, and |T - T'|_1 = n - sum T', the least for a table of
+total n. If it is negative, cells of T' below 0 rise to 0, and no other cell rises. So the sum of
+the increases is the least of any non-negative table. As the total is given, so is the sum of the
+decreases. Hence the projection minimizes both norms, and for the second it is the only minimum. For
+gamma = 1 it is one of several solutions.
 """
 
 import numpy as np
@@ -30,6 +30,7 @@ def two_step_estimate(
     Parameters
     ----------
     noisy : finite, shape (..., cells)
+        The noisy counts.
     totals : positive, shape (...) or a single number
         The number of records of each table.
     model : LogLinearModel
@@ -60,9 +61,9 @@ def nearest_tables(noisy: npt.ArrayLike, totals: npt.ArrayLike) -> Floats:
     if values.ndim == 0 or not values.shape[-1]:
         raise DeniableError("a noisy table needs at least one cell on the last axis")
     n = np.broadcast_to(positive_totals(totals), values.shape[:-1])
-    # The same number added to all cells: where nothing is negative then, this is the projection.
+    # Add the same number to all cells. Without negative results this is the projection.
     shifted = values + ((n - values.sum(axis=-1)) / values.shape[-1])[..., None]
-    short = ~(shifted.min(axis=-1) >= 0)  # also where something is not a number
+    short = ~(shifted.min(axis=-1) >= 0)  # also true for NaN
     if np.any(short):
         total = n[short][..., None]
         shifted[short] = total * euclidean_projection(shifted[short] / total)
