@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from deniable.datasets import load_manifest
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "adding-a-mechanism.md"
 STEP = re.compile(
@@ -129,6 +131,15 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, folder / name)
     carried_out(folder)
     return folder
+
+
+def test_the_data_set_of_the_guide_can_be_read(tmp_path: Path) -> None:
+    section = GUIDE.read_text("utf-8").partition("\n## A data set: one file\n")[2]
+    (entry,) = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
+    manifest = (ROOT / "resources" / "datasets.yaml").read_text("utf-8")
+    (tmp_path / "datasets.yaml").write_text(manifest + entry, encoding="utf-8")
+    drinks = load_manifest(tmp_path / "datasets.yaml")["drinks"]
+    assert [each.name for each in drinks.attributes] == ["sex", "cups"]
 
 
 def test_the_guide_names_as_few_files_as_it_promises() -> None:
