@@ -23,7 +23,7 @@ columns:
 PARQUET = SCHEMA.replace('{kind: csv, delimiter: ",", encoding: utf-8}', "{kind: parquet}")
 PLAN = "plan survey.yaml --epsilon 2 --out"
 DATA = " --data survey.csv --accept chosen_by_data"
-INPUT, OTHER = "an input of the command", "a file is stored there that is not"
+INPUT, OTHER = "an input of the command", "a file exists there that is not"
 
 
 def linked(way: Callable[[str, str], object]) -> Callable[[], object]:
@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, Callable[[], object], str]] = {
     "part of the data": (
         "plan parts.yaml --epsilon 2 --out parts/1.parquet --data parts --accept chosen_by_data",
         lambda: None,
-        f"parts/1.parquet: this lies in parts, {INPUT}",
+        f"parts/1.parquet: this is in parts, {INPUT}",
     ),
     "data that is not named": (f"{PLAN} survey.csv", lambda: None, f"{OTHER} a plan of deniable"),
     "published plan": (f"{PLAN} made/public/plan.json", lambda: None, "in a published folder"),
@@ -89,11 +89,11 @@ CASES: dict[str, tuple[str, Callable[[], object], str]] = {
         lambda: None,
         f"new.json: this is new.json, {INPUT}",
     ),
-    "root": (f"{ESTIMATE} --out /", lambda: None, "/: a folder, which no file of estimates"),
+    "root": (f"{ESTIMATE} --out /", lambda: None, "/: a folder, which a file of estimates cannot replace"),
     "comparison in public": (
         "compare survey.csv survey.yaml --epsilon 1 --out made/public",
         lambda: None,
-        "made/public/compare.csv: this is in a published folder",
+        "made/public/compare.csv: this file is in a published folder",
     ),
     "release in the ledger": (
         "protect parts parts.json --ledger ledger --out ledger/x",

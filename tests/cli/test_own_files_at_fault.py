@@ -284,7 +284,7 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     "folder in the way": (
         "plan survey.yaml --out x --epsilon 1",
         lambda: Path("x").mkdir(),
-        "x: a folder, which no plan can replace. Name a file",
+        "x: a folder, which a plan cannot replace. Name a file",
     ),
     "pipe in the way": (PLAN + " --epsilon 1", lambda: os.mkfifo("p.json"), "a device or pipe"),
     "verify a schema": ("plan --verify survey.yaml", as_it_is, "survey.yaml: this is a schema"),
@@ -349,13 +349,13 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- comparisons and estimates
     "plan to compare by": ("compare survey.csv plan.json --epsilon 1", as_it_is, "this is a plan"),
     "compare at 0": (COMPARE + " --epsilon 0", as_it_is, "finite number above 0"),
-    "file for pictures": (COMPARE + " --epsilon 1 --out plan.json", as_it_is, "a file is there"),
+    "file for pictures": (COMPARE + " --epsilon 1 --out plan.json", as_it_is, "a file, not a folder"),
     "into public": (
         ESTIMATE + " --out public/x.txt",
         as_it_is,
-        "this lies in public, an input of the command",
+        "this is in public, an input of the command",
     ),
-    "into a folder": (ESTIMATE + " --out .", as_it_is, ".: a folder, which no file of estimates"),
+    "into a folder": (ESTIMATE + " --out .", as_it_is, ".: a folder, which a file of estimates cannot replace"),
     "columns apart": (ESTIMATE + " --table sex age", as_it_is, "age; write columns with commas"),
     "nowhere": (PLAN + " --epsilon 1 --out=", as_it_is, "is empty; give a path"),
     "private": ("estimate .", as_it_is, "SHA256SUMS: missing"),

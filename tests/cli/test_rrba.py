@@ -186,7 +186,7 @@ def test_messages_are_counted_once_and_a_client_repeats_its_answer(
     Path("rep.jsonl").write_text(reports + reports + "[]\n")
     capsys.readouterr()
     assert main(["rrba", *SERVE[:-1], "again"]) == 0
-    assert f"a report again: {len(reports.splitlines())}" in capsys.readouterr().err
+    assert f"a repeated report: {len(reports.splitlines())}" in capsys.readouterr().err
     assert Path("again/answers.arrow").read_bytes() == Path("pub/answers.arrow").read_bytes()
     assert main(["rrba", *SERVE]) == 2
     assert "name a new folder" in capsys.readouterr().err

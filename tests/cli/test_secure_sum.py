@@ -94,7 +94,7 @@ def test_a_file_of_counts_is_a_file_of_records(
 
 ADD = "secure-sum add north/share-1-to-1.jsonl south/share-2-to-1.jsonl"
 REFUSED = {
-    f"{SHARE} --out north": "north: shares replace nothing; name a new folder",
+    f"{SHARE} --out north": "north: it exists; name a new folder for the shares",
     f"{SHARE} --table smokes,age": "unknown column 'age'",
     f"{SHARE} --table smokes": "tables of two columns",
     f"{SHARE} --count sex": "unknown weight 'sex'",
@@ -104,7 +104,7 @@ REFUSED = {
     f"{ADD} south/share-2-to-1.jsonl": "from party 2 is doubled",
     f"{ADD} north.csv": "north.csv, line 1: not a message of a secure sum",
     f"{ADD} gone.jsonl": "gone.jsonl: No such file",
-    f"{ADD} west/share-3-to-1.jsonl --out north.csv": "a file is stored there that is not a sum",
+    f"{ADD} west/share-3-to-1.jsonl --out north.csv": "a file exists there that is not a sum",
     f"{ADD} west/share-3-to-1.jsonl --out north/share-1-to-1.jsonl": "an input of the command",
     "secure-sum add sum-1.jsonl sum-2.jsonl sum-3.jsonl": "total takes partial sums",
     "secure-sum total other.yaml sum-1.jsonl sum-2.jsonl sum-3.jsonl --out x": "not a total for",

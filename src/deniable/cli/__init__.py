@@ -1,6 +1,7 @@
 """The command line `deniable`; docs/command-line.md has formats and keys.
 
-Exit codes: 0 for success, 1 if an answer does not exist, 2 for a wrong file, option or command.
+Exit codes: 0 for success, 1 if an answer does not exist, 2 for an invalid file, option or command,
+130 after Ctrl-C, 141 if the reader of the output has ended.
 """
 
 import argparse
@@ -22,10 +23,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def run() -> NoReturn:
-    """Run the command line and exit at once.
+    """Run the command line and exit without the usual shutdown of the interpreter.
 
-    Threads of Arrow may still read a CSV file through Python. An interpreter that shuts down
-    meanwhile aborts or hangs.
+    Threads of Arrow may still read a CSV file through Python. If the interpreter shut down
+    meanwhile, it could abort or hang.
     """
     code = main()
     for stream in (sys.stdout, sys.stderr):
@@ -35,9 +36,10 @@ def run() -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with `arguments`, by default the process's; return its exit code."""
+    """Run the command line with `arguments`, by default ``sys.argv[1:]``; return the exit code."""
     options = parser().parse_args(arguments)
-    # More threads do not speed up small matrices. PyArrow reads files by OMP_NUM_THREADS threads.
+    # More threads do not speed up small matrices. OMP_NUM_THREADS is not set, because PyArrow reads
+    # files with so many threads.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -69,7 +71,7 @@ def _problem(options: argparse.Namespace) -> DeniableError | None:
         return error
     except MemoryError as error:
         what = str(error).partition(" for an array")[0] or "for this"
-        return DeniableError(f"not enough memory ({what}); ask for less at a time")
+        return DeniableError(f"not enough memory ({what}); request less at a time")
     except OSError as error:
         where = error.filename2 or error.filename or "the output"
         remedy = "make room there" if error.errno in FULL else "check the path"

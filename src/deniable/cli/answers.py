@@ -32,8 +32,12 @@ INDENT = "  "
 
 
 def channel_of_plan(path: Path, column: str) -> NamedChannel:
-    """Return the channel of a `column`, or of columns that share one, of the plan at a `path`."""
-    from deniable.plans import read_plan  # noqa: PLC0415 - of plans alone
+    """Return the channel of a column, or of a cluster, from the plan at a `path`.
+
+    The `column` is a name in the column ``block`` of `Plan.matrices`, followed by " in " and the
+    stratum if there are strata. Raises `DeniableError` if the plan has no such channel.
+    """
+    from deniable.plans import read_plan  # noqa: PLC0415 - only plans need it
 
     table = read_plan(path).matrices()
     names = table["block"] + (" in " + table["stratum"]).where(table["stratum"] != "", "")
@@ -45,7 +49,7 @@ def channel_of_plan(path: Path, column: str) -> NamedChannel:
 
 
 def privacy(named: NamedChannel) -> Answers:
-    """Return epsilon, parity, beta and breach bounds of the channel `named`, for any prior."""
+    """Return epsilon, parity, beta and breach bounds for any prior, of the channel `named`."""
     channel = named.channel
     parity = channel.parity
     return {
@@ -54,7 +58,7 @@ def privacy(named: NamedChannel) -> Answers:
         "reports": list(named.reports),
         "epsilon": channel.epsilon,
         "parity": parity,
-        "beta": parity,  # [pram], Theorem 3.2: the parity is the smallest factor that is guaranteed
+        "beta": parity,  # [pram], Theorem 3.2: the parity is the smallest guaranteed factor
         "breach_bounds": [
             {
                 "prior": prior,
@@ -73,7 +77,8 @@ def privacy(named: NamedChannel) -> Answers:
 def breach_answer(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
     """Return whether the channel `named` allows a `rho_1`-to-`rho_2` breach, with an example.
 
-    With a `prior`, shape (categories,), also the worst breach under it.
+    The probabilities satisfy 0 < `rho_1` < `rho_2` < 1. With a `prior`, shape (categories,), the
+    worst breach under it is included.
     """
     channel = named.channel
     found = witness(channel, rho_1, rho_2)
@@ -101,7 +106,7 @@ def _breach(named: NamedChannel, found: Any) -> Answers:
 def under_prior(named: NamedChannel, prior: Floats) -> Answers:
     """Return posteriors under a `prior`, shape (categories,), and whether it is invariant.
 
-    Invariance under the channel `named` is None if reports are not categories.
+    ``invariant`` is None if the randomized values of the channel `named` are not categories.
     """
     channel = named.channel
     same = named.reports == named.categories
@@ -127,9 +132,10 @@ def about_set(
 ) -> Answers:
     """Return bounds and posteriors of the set of the categories `members` under a `prior`.
 
-    The bounds are those of [pram], (3.9) and (3.13), for any prior with this probability of the
-    set, by the parity of the channel `named`. With `breach`, (rho_1, rho_2), also the reports that
-    cause an upward and a downward breach. Raises `DeniableError` for an unknown category.
+    The bounds (3.9) and (3.13) of [pram] hold for any prior with this probability of the set. They
+    follow from the parity of the channel `named`. With `breach`, (rho_1, rho_2), the answers
+    include the randomized values that cause an upward or a downward breach. Raises `DeniableError`
+    for an unknown category.
     """
     for name in members:
         refuse_unknown("category", name, named.categories)
@@ -159,23 +165,24 @@ def _factor(named: NamedChannel, found: Factors, side: str) -> Answers:
 def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: float) -> Answers:
     """Return the unbiased estimate with its errors, and the maximum-likelihood distribution.
 
-    Raises `SingularChannelError` if the channel cannot be inverted. Raises `ChannelError` if the
-    target is the population and there is only one report. The `counts`, shape (reports,), are
-    reports through the channel `named`. `target` and `confidence` are those of the intervals.
+    The `counts`, shape (reports,), are of the randomized values of the channel `named`. The
+    intervals are for the `target`, with a `confidence` in (0, 1). Raises `SingularChannelError` if
+    the channel cannot be inverted. Raises `ChannelError` if the target is the population and only
+    one value is counted.
     """
     from deniable.estimation import confidence_intervals, maximum_likelihood  # noqa: PLC0415
 
     channel = named.channel
     intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
     likely = intervals.estimate
-    # With a square matrix, an unbiased estimate that is a distribution fits the reports exactly, so
-    # its likelihood is largest.
+    # With a square matrix, an unbiased estimate that is a distribution fits the counts exactly, so
+    # its likelihood is the largest.
     if likely.min() < 0 or not channel.square:
         likely = maximum_likelihood(counts, channel).proportions
     return {
         "records": int(counts.sum()),
         "target": target,
-        "inverse": None if channel.square else "least",  # of a square matrix there is one only
+        "inverse": None if channel.square else "least",  # a square matrix has only one inverse
         "confidence": confidence,
         "estimate": intervals.estimate,
         "standard_error": intervals.standard_error,
@@ -202,7 +209,7 @@ def aligned(
 ) -> list[str]:
     """Return the lines of a table with a `header` and `rows`.
 
-    `right` says for each column whether it is flush right; by default all but the first are.
+    `right` states for each column whether it is flush right; by default all but the first are.
     """
     cells = [list(map(plain, header))] + [
         [plain(value) if isinstance(value, str) else number(value) for value in row] for row in rows

@@ -1,4 +1,4 @@
-"""``deniable channel``: the privacy of a channel, posteriors under a prior, estimates."""
+"""``deniable channel``: privacy of a channel, posteriors under a prior, and estimates."""
 
 import argparse
 from pathlib import Path
@@ -26,7 +26,7 @@ IF_ASKED_FOR = (
     *("estimate", "standard_error", "covariance", "interval_low", "interval_high"),
     "maximum_likelihood",
 )
-"""Keys without a value unless an option requests them, in their order."""
+"""Keys that have a value only if an option requests it, in their order."""
 SHOWN_KEYS = ("estimate", "standard_error", "interval_low", "interval_high", "maximum_likelihood")
 UNBIASED = (
     "  Estimates are unbiased, so they and their intervals may leave [0, 1]. Maximum-likelihood",
@@ -39,7 +39,7 @@ OF_LEAST_VARIANCE = (
     "  are a distribution.",
 )
 MAX_SHOWN, MAX_NAMED = 12, 4
-"""Largest number of rows of a matrix that is shown, and of members of a set that are named."""
+"""Largest number of rows of a printed matrix, and of named members of a set."""
 
 
 def run(options: argparse.Namespace) -> None:
@@ -111,7 +111,7 @@ def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) ->
 
 
 def privacy_lines(answers: Answers) -> list[str]:
-    """Return the lines of the `answers` by `privacy`, which hold for any prior."""
+    """Return the lines of the `answers` of `privacy`, which hold for any prior."""
     facts = [
         ("epsilon", answers["epsilon"], "ln(parity), of one randomized value"),
         ("parity", answers["parity"], "largest ratio of two probabilities in one column"),

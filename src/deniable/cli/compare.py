@@ -25,12 +25,12 @@ OF_NUMBERS = (
 
 def run(options: argparse.Namespace) -> None:
     """Compare mechanisms by the `options`: print a table and recommendations, and write them."""
-    if options.out:  # a missing extra is reported before the work
-        from deniable.display import save  # noqa: PLC0415 - seldom needed, slow to import
+    if options.out:  # so that a missing extra is reported before the computation
+        from deniable.display import save  # noqa: PLC0415 - rarely needed, slow to import
         from deniable.plans import draw  # noqa: PLC0415
     schema = read_schema(options.schema)
     if options.out and options.out.exists() and not options.out.is_dir():
-        raise DeniableError(f"{options.out}: a file is there already; name another folder")
+        raise DeniableError(f"{options.out}: a file, not a folder; name another folder")
     inputs = [options.file, options.schema, *prior_files(options.prior)]
     refuse_overwriting(options.out and options.out / TABLE, inputs, "comparison", COMPARISON)
     found = compare(

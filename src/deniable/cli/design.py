@@ -1,4 +1,4 @@
-"""``deniable design``: the channel of least loss for stated requirements."""
+"""``deniable design``: the channel with the smallest loss for stated requirements."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from deniable.cli.channel import matrix_lines, privacy_lines
 from deniable.cli.outputs import MATRIX, PROPERTIES, refuse_overwriting
 from deniable.files import write_text
 
-if TYPE_CHECKING:  # at run time only `run` needs them: solvers are slow to import
+if TYPE_CHECKING:  # at run time only `run` imports them, because solvers are slow to import
     from deniable.design import Design, Specification
 
 ROUNDING = 1e-12  # rounding error of the sums of a matrix in double precision
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 def _properties(specification: "Specification", found: "Design", named: NamedChannel) -> Answers:
     channel, proportions = named.channel, specification.proportions
     matrix = channel.matrix()
-    square = channel.square  # only then is a report of a category, or another
+    square = channel.square  # only then are the randomized values categories
     invariant = (
         square
         and float(np.abs(channel.reported(proportions) - proportions).max()) <= INVARIANCE_TOLERANCE
@@ -85,9 +85,10 @@ def _properties(specification: "Specification", found: "Design", named: NamedCha
 
 
 def _covariance(specification: "Specification", found: "Design") -> Floats | None:
-    """Return the covariance of the estimated proportions by the estimator of the design.
+    """Return the covariance of the estimated proportions, for the estimator of the design.
 
-    None without a number of records, and for a matrix that cannot be inverted.
+    The result is None without a number of records. With the estimator "inverse" it is None if the
+    matrix cannot be inverted.
     """
     proportions, records = specification.proportions, specification.records
     if records is None:
@@ -96,7 +97,8 @@ def _covariance(specification: "Specification", found: "Design") -> Floats | Non
         if found.channel.singular:
             return None
         return found.channel.covariance(proportions, records, found.target)
-    # The reports' own shares of an invariant matrix: [pram], (2.4), and (2.5) with sampling.
+    # For the proportions of the randomized values of an invariant matrix: [pram], (2.4), and (2.5)
+    # with sampling.
     P = found.channel.matrix()
     randomization = (np.diag(proportions) - (P.T * proportions) @ P) / records
     if found.target == "file":

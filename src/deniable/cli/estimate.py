@@ -1,4 +1,4 @@
-"""``deniable estimate``: estimates from the public folder of a release alone."""
+"""``deniable estimate``: estimates from the public folder of a release."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from deniable.files import write_table, write_text, written_whole
 from deniable.release import epsilon_text
 
 Answers = dict[str, pd.DataFrame]
-QUERY = "query "  # beginning of the titles of queries, which have one table of answers
+QUERY = "query "  # beginning of the titles of queries; one table has all of their answers
 
 
 def run(options: argparse.Namespace) -> None:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     release, facts = release_of(options.public), _facts(options.public, released)
     notice = [f"{release.get('notice')}."] if release.get("mode") == "test" else []
     print(*(f"deniable: note: {plain(each)}\n" for each in notice), end="", file=sys.stderr)
-    if files or options.format != "text":  # text on a terminal does not repeat it
+    if files or options.format != "text":  # printed text does not repeat the notice
         facts = notice + facts
     shown = _formatted(options.format, facts, answers) if answers else ""
     if made:
@@ -69,10 +69,10 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     unweighted = options.itemsets or options.support or options.rule or options.test == "mcindep"
     if options.weight and unweighted:
         remedy = "leave it out, or use --test independence"
-        error(f"argument --weight: MCIndep, item sets and rules have no weights; {remedy}")
+        error(f"argument --weight: MCIndep, item sets and rules do not use weights; {remedy}")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
-        error("argument --out: give a file .csv or .parquet for the records that are made")
+        error("argument --out: give a file .csv or .parquet for the weights or synthetic records")
     what, beginning = ("file of records", None) if made else ("file of estimates", ANSWERS)
     refuse_overwriting(options.out, [options.public], what, beginning)
     if options.synthetic is not None and options.synthetic < 1:
@@ -80,9 +80,9 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
 
 
 def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, list[str]]:
-    """Return the answers by their titles, and a line for each question that is refused.
+    """Return the answers by their titles, and one line per question that is refused.
 
-    Raises the first error if all are refused.
+    Raises the first error if all questions are refused.
     """
     found, errors = dict[str, list[pd.DataFrame]](), dict[str, DeniableError]()
     weighted = f", weighted by {options.weight}" if options.weight else ""
@@ -132,7 +132,7 @@ def _questions(
 def _analyses(
     released: Released, options: argparse.Namespace
 ) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
-    """Yield the questions about many tables, by default all, and about item sets."""
+    """Yield the questions about many tables (by default all tables), and about item sets."""
     tables, by_weight = options.table or None, {"weight": options.weight}
     if options.test == "mcindep":
         yield "MCIndep", partial(released.mcindep, tables, seed=options.seed)

@@ -4,8 +4,8 @@ DESCRIPTION = """\
 Protect a file of your own and estimate from a release: schema, compare, plan, protect, estimate.
 Analyse a channel (a transition matrix) or optimize one: channel, design.
 
-A matrix file is a CSV file with the categories as its header and as its first column, and a row for
-each true category. Row u, column v is the probability of reporting v if u is true.
+A matrix file is a CSV file with the categories as its header and as its first column. Row u, column
+v is the probability of the randomized value v if the true category is u.
 """
 EXAMPLES = """\
 examples:
@@ -19,13 +19,13 @@ examples:
 """
 COMMANDS = {
     "channel": """\
-Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel; posterior
-probabilities under a prior; and the unbiased estimate from counts of reports, with its covariance,
-standard errors, intervals and the maximum-likelihood distribution.
+Print epsilon, parity, guaranteed factor (beta) and breach bounds of a channel. With a prior, print
+posterior probabilities. With counts of randomized values, print the unbiased estimate with its
+covariance, standard errors and intervals, and the maximum-likelihood distribution.
 
 files:
-  MATRIX.csv   categories as header and as first column, a row for each true category; with the
-               word "report" in the first cell, the header names reports of their own
+  MATRIX.csv   categories as header and as first column, one row per true category; with the
+               word "report" in the first cell, the header names other randomized values
   PRIOR.csv    columns category,probability
   COUNTS.csv   columns category,count (or report,count)
 
@@ -36,8 +36,9 @@ examples:
   deniable channel matrix.csv --json | jq .epsilon
 """,
     "design": """\
-Find the channel of least loss for given proportions that meets given requirements. Matrix and
-properties are written to NAME-matrix.csv and NAME-properties.json, with NAME from SPEC.yaml.
+Find the transition matrix with the smallest loss for given proportions that meets given
+requirements. Write it to NAME-matrix.csv, and its properties to NAME-properties.json, with NAME
+from SPEC.yaml.
 
 examples:
   deniable design specification.yaml
@@ -45,8 +46,8 @@ examples:
   deniable design specification.yaml --matrix matrix.csv --json
 """,
     "schema": """\
-Draft a schema of a file of records: the kind of each column, as YAML with comments, to be edited.
-The draft goes to standard output, and remarks to standard error.
+Draft a schema of a file of records, as YAML with the kind of each column and with comments. Edit
+the draft before you use it. It goes to standard output, and remarks go to standard error.
 
 examples:
   deniable schema survey.csv > survey.yaml
@@ -55,8 +56,8 @@ examples:
 """,
     "protect": """\
 Protect a file of records by a plan. Files to publish go to OUT/public, and files that reveal the
-original records to OUT/private. The release is drawn once: after an interruption, the same command
-continues. With --test, files for tests alone go to OUT/test, and OUT/private/comparison.csv
+original records go to OUT/private. The release is drawn once. After an interruption, the same
+command continues. With --test, files for tests only go to OUT/test, and OUT/private/comparison.csv
 compares estimates from them with the original records.
 
 examples:
@@ -66,16 +67,16 @@ examples:
 """,
     "ledger": """\
 Make a ledger, or list the releases in it. A ledger counts the epsilon of production releases, by
-population, before anything is drawn. It is as confidential as the records. Keep it, and back it up.
+population, before a release is drawn. It is as confidential as the records. Keep and back it up.
 
 examples:
   deniable ledger init /safe/ledger
   deniable ledger show --ledger /safe/ledger
 """,
     "plan": """\
-Plan mechanism and budget of each column or cluster of a file, at an exact epsilon of the whole
-record, from its schema and from no data. Or verify a plan: compute its exact epsilons again, in
-fractions, from the plan alone.
+Plan the mechanism and the budget of each column or cluster of a file, at an exact epsilon of the
+whole record. By default only the schema is used, and no data. With --verify, compute the exact
+epsilons of a plan again, in fractions, from the plan alone.
 
 examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json
@@ -88,8 +89,9 @@ examples:
   deniable plan --verify plan.json --matrices matrices.csv
 """,
     "compare": """\
-For the owner of a file: expected errors of marginal distributions, pairs and stated tables by each
-mechanism at each exact epsilon, in closed form, and the one with the least error.
+Compare expected errors of marginal distributions, pairs and stated tables, for each mechanism at
+each exact epsilon, and recommend the mechanism with the smallest error. Errors have closed forms.
+By default the original distributions are used, so the result is for the data owner only.
 
 examples:
   deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4
@@ -97,9 +99,9 @@ examples:
   deniable compare survey.csv survey.yaml --epsilon 1 2 --public
 """,
     "secure-sum": """\
-Count pairs of columns in the files of three or more parties, without showing the counts of one.
-Each party splits its counts into shares and adds the shares to it. Anybody adds the partial sums.
-The total is exact and no epsilon covers it: see docs/secure-sum.md.
+Count pairs of columns in the files of three or more parties, without revealing the counts of any
+party. Each party splits its counts into shares, and adds the shares that it receives. Anybody adds
+the partial sums. The total is exact, and no epsilon covers it: see docs/secure-sum.md.
 
 examples:
   deniable secure-sum share own.csv survey.yaml --session may --party 1 --parties 3 --out shares
@@ -107,14 +109,15 @@ examples:
   deniable secure-sum total survey.yaml sum-1.jsonl sum-2.jsonl sum-3.jsonl --out total.json
 """,
     "estimate": """\
-Estimate from the public folder of a release alone: marginal distributions, tables, proportions,
-tests of independence, weights, synthetic records. Without a question: marginal distributions, and
-means and quantiles of numbers, as far as the release has them.
+Estimate marginal distributions, tables, proportions, tests of independence, weights and synthetic
+records from the public folder of a release alone. Without a question, estimate marginal
+distributions, and means and quantiles of numbers, as far as the release has them.
 
 queries:
-  conditions that all hold: column=value, =one|another, !=, and <, <=, >, >= of numeric and ordered
-  columns; quotes around names and values with any of "=!<>,|; (missing) is a missing value; an
-  order takes a boundary between two points or intervals, and names the nearest ones otherwise
+  All conditions of a query must hold: column=value, column=one|another, column!=value, and <, <=,
+  >, >= for numeric and ordered columns. Put quotes around names and values with any of "=!<>,|.
+  The value (missing) is a missing value. Give <, <=, > and >= a boundary between two points or
+  intervals. For any other number, an error names the nearest boundaries.
 
 examples:
   deniable estimate release/public
@@ -126,9 +129,10 @@ examples:
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """,
     "rrba": """\
-Collect tables by randomized response block aggregation between processes: each client randomizes
-its own answers, aggregators ask clients block by block, and a server counts. All of them read the
-plan (kind: collected) and check messages by it. Messages are lines of JSON (docs/rrba.md).
+Collect tables by randomized response block aggregation between processes. Each client randomizes
+its own answers, aggregators send questions to clients block by block, and a server counts. All of
+them read the plan (kind: collected) and check messages by it. Messages are lines of JSON
+(docs/rrba.md).
 
 examples:
   deniable rrba client plan.json me.csv --state /safe/me --name ann < questions > answers

@@ -1,4 +1,4 @@
-"""``deniable ledger``: make a ledger, or list its releases and totals."""
+"""``deniable ledger``: make a ledger, or list its releases with the total epsilon."""
 
 import argparse
 
@@ -9,7 +9,7 @@ HEADER = ("population", "number", "release", "epsilon", "part", "time", "total")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make the ledger of the `options`, or print its releases, each with the total so far."""
+    """Make the ledger of the `options`, or print its releases, each with the total up to it."""
     if options.action == "init":
         ledger = Ledger.init(options.folder)
         print(f"{ledger.folder}: a new ledger; keep it confidential, and back it up")

@@ -1,4 +1,4 @@
-"""Check where a command writes: an output replaces only an earlier output of the same kind."""
+"""Checks of output paths: an output replaces only an earlier output of the same kind."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deniable.errors import DeniableError
 
-BEGINNING = 4096  # bytes of a file that decide its kind. The patterns below match them.
+BEGINNING = 4096  # first bytes of a file, which the patterns below must match
 PLAN = rb'\s*\{.*?"format"\s*:\s*"deniable-plan"'
 MATRIX = rb"true category"
 MATRICES = rb"stratum,block,true,reported,probability"
@@ -25,20 +25,20 @@ def refuse_overwriting(
 ) -> None:
     """Check that a command may write a file to the path `out`, if there is one.
 
-    `beginning` is a pattern of the first bytes of files that may be replaced; by default none may.
-    For `inputs` and `what` see `refuse_inputs`. Raises `DeniableError` as `refuse_inputs`, and if
-    `out` is a published file, one of other content, or a folder.
+    `beginning` is a pattern of the first bytes of files that may be replaced; by default no file
+    may be replaced. For `inputs` and `what` see `refuse_inputs`. Raises `DeniableError` as
+    `refuse_inputs`, and if `out` is a folder, a published file, or a file with other content.
     """
     if out is None:
         return
     refuse_inputs(out, inputs, what)
     if out.is_dir():
-        raise DeniableError(f"{out}: a folder, which no {what} can replace. Name a file")
+        raise DeniableError(f"{out}: a folder, which a {what} cannot replace. Name a file")
     file = out.resolve()
     sums = file.with_name("SHA256SUMS")  # the list of files of a public folder
     listed = sums.read_text("utf-8", errors="replace") if sums.is_file() else ""
     if any(f"  {name}\n" in listed for name in (file.name, "plan.json")):
-        raise DeniableError(f"{out}: this is in a published folder. Name a file elsewhere")
+        raise DeniableError(f"{out}: this file is in a published folder. Name a file elsewhere")
     if not out.is_file():
         return
     start = b""
@@ -48,7 +48,7 @@ def refuse_overwriting(
     if beginning is None or not re.match(beginning, start, re.DOTALL):
         kept = f"not a {what} of deniable" if beginning else f"not replaced by a {what}"
         raise DeniableError(
-            f"{out}: a file is stored there that is {kept}. Name another file, or remove this one "
+            f"{out}: a file exists there that is {kept}. Name another file, or remove this one "
             "first"
         )
 
@@ -56,9 +56,9 @@ def refuse_overwriting(
 def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
     """Check that the path `out` of an output is not one of the `inputs` of a command.
 
-    The inputs are files and folders, None for an option that is not given. `what` is the output in
-    words, such as "plan" or "release". Raises `DeniableError` if `out` is one of the inputs, also
-    by another spelling or a link, or lies in one.
+    The inputs are files and folders, or None for an option that is not given. `what` names the
+    output in words, such as "plan" or "release". Raises `DeniableError` if `out` is one of the
+    inputs, also under another spelling or by a link, or lies in an input folder.
     """
     for each in inputs:
         if each is None:
@@ -70,5 +70,5 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
                 "Name another place"
             )
         if each.is_dir() and out.resolve().is_relative_to(each.resolve()):
-            problem = f"{out}: this lies in {each}, an input of the command. Name a place elsewhere"
+            problem = f"{out}: this is in {each}, an input of the command. Name another place"
             raise DeniableError(problem)

@@ -14,15 +14,15 @@ BARE = r'[^",\s](?:[^,]*[^,\s])?'
 NAME = re.compile(rf'\s*(?:"((?:[^"]|"")+)"|({BARE}))\s*(,|\Z)')
 FORM = 'write sex,income, with quotes around a name that has a comma: "odd, name",sex'
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
-FILE = "CSV, Parquet (or a folder of it) or Arrow"
+FILE = "records: CSV, Parquet (a file or a folder) or Arrow"
 MAX_DIGITS = 18  # of a seed
 
 
 def columns_of(text: str) -> tuple[str, ...]:
-    """Return the names in a `text` with commas between them.
+    """Return the names in a comma-separated `text`.
 
-    Names may have quotation marks around them, and double ones inside. Raises `ArgumentTypeError`
-    if the text is no such list.
+    Names may be in quotation marks, with double ones inside. Raises `ArgumentTypeError` if the text
+    is not such a list.
 
     Examples
     --------
@@ -40,16 +40,16 @@ def columns_of(text: str) -> tuple[str, ...]:
 
 
 def rule_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return both sides of a rule in a `text`, lists as in `columns_of` with ``=>`` between them.
+    """Return both sides of a rule in a `text`: two lists as in `columns_of`, joined by ``=>``.
 
-    Raises `ArgumentTypeError` if the text is no such rule.
+    Raises `ArgumentTypeError` if the text is not such a rule.
     """
     condition, _, consequence = text.partition("=>")
     return columns_of(condition), columns_of(consequence)
 
 
 def columns_text(names: Iterable[str]) -> str:
-    """Return the list of `names` that `columns_of` reads."""
+    """Return the list of `names` as a text that `columns_of` reads."""
     doubled = ((name, name.replace('"', '""')) for name in names)
     return ",".join(name if re.fullmatch(BARE, name) else f'"{quoted}"' for name, quoted in doubled)
 
@@ -60,7 +60,7 @@ COLUMNS: dict[str, Any] = {"type": columns_of, "metavar": "A,B"}
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Exit with a `message`, and with the spelling of lists if a word is left over."""
+        """Exit with a `message`; for an unexpected word, add the spelling of lists of columns."""
         if message.startswith("unrecognized arguments: ") and " -" not in message:
             message += "; write columns with commas between them, as in --table sex,income"
         super().error(message)
@@ -83,23 +83,23 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(parser=added)
         return added
 
-    _add_channel(command("channel", "a channel's privacy and estimates").add_argument)
-    _add_design(command("design", "best channel for stated requirements"))
+    _add_channel(command("channel", "privacy of a channel, and estimates").add_argument)
+    _add_design(command("design", "optimize a channel for requirements"))
     _add_schema(command("schema", "draft a schema of your own file").add_argument)
-    _add_compare(command("compare", "utility against exact epsilon").add_argument)
-    _add_plan(command("plan", "mechanism and exact epsilon of each column").add_argument)
+    _add_compare(command("compare", "compare utility at each exact epsilon").add_argument)
+    _add_plan(command("plan", "choose mechanisms at an exact epsilon").add_argument)
     _add_ledger(command("ledger", "count releases by population"))
     _add_protect(command("protect", "protect your own file by a plan").add_argument)
-    _add_secure_sum(command("secure-sum", "pairs of several parties"))
-    _add_estimate(command("estimate", "estimates from public/ alone"))
+    _add_secure_sum(command("secure-sum", "count pairs in files of several parties"))
+    _add_estimate(command("estimate", "estimate from the public folder alone"))
     _add_rrba(command("rrba", "collect tables between processes"))
     return parser
 
 
 def _add_schema(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
-    add("--population", metavar="NAME", help="the people of the records (default: left empty)")
-    add("--delimiter", metavar="C", help=r"of a text file, \t for a tab (default: detected)")
+    add("--population", metavar="NAME", help="people of the records (default: left empty)")
+    add("--delimiter", metavar="C", help=r"of a text file; \t is a tab (default: detected)")
     add("--encoding", metavar="NAME", help="of a text file, such as cp1252 (default: detected)")
     add("--transactions", action="store_true", help="each line is a basket, a list of items")
 
@@ -107,62 +107,62 @@ def _add_schema(add: Callable[..., Any]) -> None:
 def _add_compare(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
     add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of the file")
-    add("--epsilon", nargs="+", type=float, required=True, metavar="E")
-    add("--public", action="store_true", help="by uniform distributions, not original ones")
-    add("--out", type=_path, metavar="DIR", help="for compare.csv, .png and .svg")
+    add("--epsilon", nargs="+", type=float, required=True, metavar="E", help="of the whole record")
+    add("--public", action="store_true", help="use uniform distributions, not the original ones")
+    add("--out", type=_path, metavar="DIR", help="folder for compare.csv, .png and .svg")
     _add_tables(add)
 
 
 def _add_tables(add: Callable[..., Any]) -> None:
-    add("--table", **COLUMNS, action="append", help="a table that will be estimated (repeat)")
-    add("--cluster", **COLUMNS, action="append", help="columns that share a channel (repeat)")
-    text = "whether columns of text may have other values than categories (default: any)"
+    add("--table", **COLUMNS, action="append", help="a table that will be estimated (repeatable)")
+    add("--cluster", **COLUMNS, action="append", help="columns that share a channel (repeatable)")
+    text = "randomized values of text columns: any, or categories only (default: any)"
     add("--responses", choices=("any", "categories"), default="any", help=text)
-    text = "public distribution category,probability, at which errors are expected (repeat)"
+    text = "public distribution category,probability at which errors are expected (repeatable)"
     add("--prior", action="append", metavar="COLUMN=P.csv", help=text)
 
 
 def _add_plan(add: Callable[..., Any]) -> None:
-    add("schema", metavar="SCHEMA.yaml", type=Path, nargs="?")
-    add("--epsilon", type=float, metavar="E", help="of the whole record")
-    text = "instead: the largest factor by which a value may change a probability"
+    add("schema", metavar="SCHEMA.yaml", type=Path, nargs="?", help="the schema of the file")
+    add("--epsilon", type=float, metavar="E", help="requested epsilon of the whole record")
+    text = "instead of --epsilon: largest factor by which a value may change a probability"
     add("--beta", type=float, metavar="B", help=text)
-    text = "instead: no prior probability below RHO_1 rises above RHO_2, nor the reverse"
+    text = "instead of --epsilon: no prior probability below RHO_1 rises above RHO_2, or inversely"
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
-    add("--out", type=_path, metavar="PLAN.json")
-    add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead")
+    add("--out", type=_path, metavar="PLAN.json", help="file of the plan")
+    add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead of making one")
     text = "of epsilon: even (default), by categories, best for the tables, or all to each column"
     add("--split", choices=("even", "size", "optimal", "each"), default="even", help=text)
-    text = "of all columns that can have it, or of one (default: the smallest variance)"
+    text = "mechanism of all columns that can have it, or of one (default: the smallest variance)"
     add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
-    text = "choose by the original file, with --accept chosen_by_data"
+    text = "choose by this original file; needs --accept chosen_by_data"
     add("--data", type=Path, metavar="FILE", help=text)
-    text = "join columns of the original file that depend by T_D or more, up to T_V cells"
+    text = "join columns of the original file with a dependence of at least T_D, up to T_V cells"
     add("--clusters-from-data", nargs=2, metavar=("T_V", "T_D"), help=text)
-    text = "the same by randomized answers, a public folder"
+    text = "join columns by the randomized answers in a public folder"
     add("--clusters-from", nargs=3, metavar=("PUBLIC", "T_V", "T_D"), help=text)
-    text = "the part of the respondents that answers, by a public text, such as 2/2:panel"
+    text = "part of the respondents that answers, by a public text, such as 2/2:panel"
     add("--part", metavar="TAKE/OF:SEED", help=text)
     text = "also print the number of records for this error of proportions"
     add("--for-error", type=float, metavar="E", help=text)
-    add("--accept", nargs="+", metavar="NAME", help="accepted risks, by name")
-    text = "options of a plan of any kind, as under plan in a config; instead of --epsilon"
+    add("--accept", nargs="+", metavar="NAME", help="names of accepted risks")
+    text = "instead of --epsilon: options of a plan of any kind, as under plan in a config"
     add("--settings", type=Path, metavar="PLAN.yaml", help=text)
-    add("--matrices", type=_path, metavar="M.csv", help="also write all matrices")
-    text = "of the records (default: permuted)"
+    add("--matrices", type=_path, metavar="M.csv", help="also write all matrices to this file")
+    text = "order of the protected records (default: permuted)"
     add("--order", choices=("permuted", "as_in_file"), default="permuted", help=text)
     _add_tables(add)
 
 
 def _add_protect(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
-    add("plan", metavar="PLAN.json", type=Path, help="a plan by deniable plan")
+    add("plan", metavar="PLAN.json", type=Path, help="a plan made by deniable plan")
     add("--out", required=True, type=_path, help="the folder of the release")
-    add("--name", help="of the release (default: of the folder)")
+    add("--name", help="name of the release (default: name of the folder)")
     add("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
-    add("--population", metavar="NAME", help="the people of the records, unless the schema has it")
-    add("--consent", help="the text that a further release of the population needs")
-    text = "make a test release, which anybody with this seed can undo, to OUT/test; no ledger"
+    add("--population", metavar="NAME", help="people of the records, if the schema has no name")
+    add("--consent", help="text that a further release of the population needs")
+    text = "make a test release in OUT/test without a ledger; anybody with this seed can undo it"
     add("--test", type=_seed, metavar="SEED", help=text)
     add("--quasi-identifiers", **COLUMNS, help="columns that an intruder may know, for risk.csv")
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
@@ -185,7 +185,7 @@ def _add_secure_sum(parser: argparse.ArgumentParser) -> None:
     add = actions.add_parser("share", help=text, description=f"{text.capitalize()}.").add_argument
     add("file", metavar="FILE", type=Path, help=FILE)
     add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of all parties")
-    add("--session", required=True, metavar="NAME", help="of this sum, alike for all parties")
+    add("--session", required=True, metavar="NAME", help="name of this sum, equal for all parties")
     add("--party", required=True, type=int, metavar="I", help="number of this party, from 1")
     add("--parties", required=True, type=int, metavar="N", help="number of parties, at least 3")
     add("--table", **COLUMNS, action="append", default=[], help="a pair (repeat; default: all)")
@@ -198,7 +198,7 @@ def _add_secure_sum(parser: argparse.ArgumentParser) -> None:
             add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of all parties")
         help_text = f"{text} (default: standard input)"
         add("messages", metavar="FILE", type=Path, nargs="*", help=help_text)
-        add("--out", type=_path, metavar="FILE", help="where to write (default: standard output)")
+        add("--out", type=_path, metavar="FILE", help="file to write (default: standard output)")
 
 
 def _add_rrba(parser: argparse.ArgumentParser) -> None:
@@ -207,28 +207,28 @@ def _add_rrba(parser: argparse.ArgumentParser) -> None:
     def party(name: str, about: str) -> Callable[..., Any]:
         add = parties.add_parser(name, help=about, description=f"{about.capitalize()}.")
         add.add_argument("plan", metavar="PLAN.json", type=Path, help="a plan of kind collected")
-        text = "draw from a seed, for tests alone: anybody with the seed can undo the protection"
+        text = "draw from a seed, for tests only: anybody with the seed can undo the protection"
         add.add_argument("--test", type=_seed, metavar="SEED", help=text)
         return add.add_argument
 
     add = party("client", "answer questions from standard input, on standard output")
-    add("records", metavar="FILE", type=Path, help="the client's record, or records of several")
-    add("--state", required=True, type=_path, metavar="FOLDER", help="for answers, to be kept")
-    text = "of the client (default: client); several are NAME-1, NAME-2, ..."
+    add("records", metavar="FILE", type=Path, help="record of the client, or of several clients")
+    add("--state", required=True, type=_path, metavar="FOLDER", help="private; keeps all answers")
+    text = "name of the client (default: client); several clients are NAME-1, NAME-2, ..."
     add("--name", default="client", help=text)
-    text = "largest epsilon of all answers of a client (default: of the plan)"
+    text = "largest epsilon of all answers of a client (default: epsilon of the plan)"
     add("--budget", type=float, metavar="E", help=text)
-    add("--accept", choices=("no_floor",), help="answer also without a finite epsilon")
-    add = party("aggregator", "ask clients on standard output, block by block")
-    add("clients", metavar="NAMES.txt", type=Path, help="the name of each client, on a line")
-    add("--reports", required=True, type=_path, metavar="FILE", help="for reports to the server")
-    add("--name", default="aggregator", help="of the aggregator")
-    add("--answers", type=Path, metavar="PATH", help="file or folder to watch (default: input)")
+    add("--accept", choices=("no_floor",), help="answer even if the plan has no finite epsilon")
+    add = party("aggregator", "send questions to standard output, block by block")
+    add("clients", metavar="NAMES.txt", type=Path, help="names of the clients, one per line")
+    add("--reports", required=True, type=_path, metavar="FILE", help="messages to the server")
+    add("--name", default="aggregator", help="name of the aggregator")
+    add("--answers", type=Path, metavar="PATH", help="file or folder of answers (default: input)")
     text = "seconds until a block is closed without all answers (default: 60)"
     add("--wait", type=float, default=60.0, metavar="S", help=text)
-    text = "public text that orders clients; with it a restarted aggregator asks the same"
+    text = "public text that orders clients; repeat it to restart with the same questions"
     add("--seed", metavar="TEXT", help=text)
-    add = party("server", "count reports of aggregators, into a public folder")
+    add = party("server", "count the messages of aggregators, and make a public folder")
     text = "files, or folders of .jsonl files (default: standard input)"
     add("reports", nargs="*", type=Path, metavar="REPORTS", help=text)
     add("--out", required=True, type=_path, metavar="DIR", help="a new public folder")
@@ -236,11 +236,11 @@ def _add_rrba(parser: argparse.ArgumentParser) -> None:
 
 def _add_channel(add: Callable[..., Any]) -> None:
     add("matrix", metavar="MATRIX.csv", type=_path, help="the matrix, or with --column a plan")
-    add("--column", metavar="NAME", help="the channel of this column of a plan, PLAN.json")
+    add("--column", metavar="NAME", help="use the channel of this column of a plan, PLAN.json")
     add("--prior", metavar="P.csv", type=_path, help="an intruder's prior over the true categories")
     text = "bounds and posteriors of a set, under the prior; with --breach, its breaches"
     add("--set", type=columns_of, metavar="A,B", help=text)
-    add("--counts", metavar="C.csv", type=_path, help="counts of reports to estimate from")
+    add("--counts", metavar="C.csv", type=_path, help="counts of randomized values, to estimate")
     text = "whether a set of prior probability below RHO_1 can get a posterior above RHO_2"
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     text = "proportions in the population of the records (default), or among these very records"
@@ -253,7 +253,7 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
     text = "categories, proportions, requirements and loss (see docs/command-line.md)"
     parser.add_argument("specification", metavar="SPEC.yaml", type=_path, help=text)
     place = parser.add_mutually_exclusive_group()
-    text = "folder for the two files (default: the current one)"
+    text = "folder of the two files (default: the current one)"
     place.add_argument("--output", metavar="DIR", type=_path, default=Path(), help=text)
     place.add_argument("--matrix", metavar="FILE", type=_path, help="write only the matrix, here")
     parser.add_argument("--json", action="store_true", help="print properties as a JSON object")
@@ -265,36 +265,36 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("public", metavar="PUBLIC", type=Path, help="the public folder")
     add("--margins", **yes, help="the marginal distribution of each column")
     add("--numbers", **yes, help="mean, standard deviation, quantiles of numbers")
-    add("--table", **COLUMNS, action="append", default=[], help="a table of columns (repeat)")
+    add("--table", **COLUMNS, action="append", default=[], help="a table of columns (repeatable)")
     add("--pairs", **yes, help="the tables of all pairs of columns")
-    add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeat)")
-    text = "of each --table, by default of all: by the channel, or by MCIndep with its noise"
+    add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeatable)")
+    text = "of each --table, by default of all: adjusted test, or MCIndep with the channel's noise"
     add("--test", choices=("independence", "mcindep"), help=text)
-    add("--consistent", **yes, help="tables that agree on shared distributions")
+    add("--consistent", **yes, help="tables that agree on shared marginal distributions")
     add("--two-step", **yes, help="nearest non-negative tables, and independence fitted to them")
-    add("--itemsets", **yes, help="frequent item sets, of baskets or columns of two categories")
+    add("--itemsets", **yes, help="frequent item sets of baskets, or of columns of two categories")
     add("--min-support", type=_share, default=0.1, metavar="P", help="of --itemsets (0.1)")
     add("--largest", type=int, default=3, metavar="N", help="items in a set of --itemsets (3)")
-    text = "that any verdict of --itemsets is wrong (0.05)"
+    text = "probability that any verdict of --itemsets is wrong (0.05)"
     add("--error-rate", type=_share, default=0.05, metavar="P", help=text)
-    add("--support", **COLUMNS, action="append", help="proportion with all these items (repeat)")
-    text = "proportion with B among baskets with A (repeat)"
+    add("--support", **COLUMNS, action="append", help="proportion with these items (repeatable)")
+    text = "proportion of baskets with B among baskets with A (repeatable)"
     add("--rule", type=rule_of, action="append", metavar="A => B", help=text)
-    add("--weight", metavar="COLUMN", help="released weights of the records")
+    add("--weight", metavar="COLUMN", help="released column of weights that records count by")
     text = "population of the records (default, except for masked numbers), these records, or both"
     add("--target", choices=("population", "file", "both"), help=text)
-    text = "with more reports than categories: the left inverse of least variance, or the own one"
+    text = "with more randomized values than categories: inverse of least variance, or the own one"
     add("--inverse", choices=("least", "own"), default="least", help=text)
-    add("--by-stratum", **yes, help="also estimates in each stratum")
+    add("--by-stratum", **yes, help="add estimates in each stratum")
     add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
     made = parser.add_mutually_exclusive_group()
     made.add_argument("--synthetic", metavar="N", type=int, help="make N synthetic records")
     made.add_argument("--adjusted-weights", **yes, help="make weights that meet the estimates")
-    text = "of synthetic records: estimated clusters, or records repeated by their weights"
+    text = "basis of synthetic records: estimated clusters, or records repeated by their weights"
     add("--basis", choices=("clusters", "weights"), default="clusters", help=text)
     add("--seed", type=_seed, default=0, help="of synthetic records and Monte Carlo tests (0)")
-    add("--format", choices=("text", "csv", "json", "html"), default="text")
-    add("--out", type=_path, metavar="FILE", help="where to write (default: shown)")
+    add("--format", choices=("text", "csv", "json", "html"), default="text", help="text by default")
+    add("--out", type=_path, metavar="FILE", help="file to write (default: standard output)")
 
 
 def _path(text: str) -> Path:

@@ -1,4 +1,4 @@
-"""``deniable plan``: the channel of each column, at an exact epsilon of the record."""
+"""``deniable plan``: the channel of each column at an exact epsilon of the record."""
 
 import argparse
 import re
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
-    """Refuse options that are not `used` with the first of these, which would be ignored."""
+    """Raise `DeniableError` for an option that the first of the `used` options makes useless."""
     for name, value in vars(options).items():
         if name not in ("command", *used) and value != options.parser.get_default(name):
             unused = name.replace("_", "-")
@@ -85,7 +85,7 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
         epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
     clusters = _clusters_from(options, schema) if options.clusters_from else options.cluster or ()
     if options.part is not None and data is not None:
-        problem = "--part and --data: state both by --settings, which chooses by the part"
+        problem = "--part and --data cannot be combined; state both in a file for --settings"
         raise DeniableError(problem)
     plan = make_plan(
         schema,
@@ -109,7 +109,7 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
 
 def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequence[str]]:
     if options.cluster or options.clusters_from_data:
-        raise DeniableError("--clusters-from finds the clusters: name none, and no original file")
+        raise DeniableError("--clusters-from: leave out --cluster and --clusters-from-data")
     public, *given = options.clusters_from
     t_v, t_d = _thresholds(" PUBLIC", given) or (0, 0.0)
     values = {"kind": "columns", "epsilon": 1, "clusters": {"from": public, "t_v": t_v, "t_d": t_d}}
@@ -121,7 +121,10 @@ def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequ
 
 
 def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dict[str, Responses]":
-    """Return responses of `folders` of the same population; note if a `part` shares respondents."""
+    """Return responses of `folders` of the population of the `schema`, by folder.
+
+    Prints a note for each release that may have respondents in common with the `part`.
+    """
     if folders:
         from deniable.analysis import Released  # noqa: PLC0415 - loads SciPy
     found = {}
@@ -203,7 +206,7 @@ def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
 
 
 def _thresholds(what: str, given: list[str] | None) -> tuple[int, float] | None:
-    """Return T_v and T_d, `given` for clusters from the data or from a public folder, `what`."""
+    """Return T_v and T_d of the option ``--clusters-from`` + `what`; None if it is not `given`."""
     if given is None:
         return None
     try:

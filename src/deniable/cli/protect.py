@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
     shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
     if math.isinf(plan.epsilon):
-        shown = "none is proved to be finite"
+        shown = "no finite one is proved"
     print(f"epsilon of {plan.unit}: {shown}")
     print(f"total epsilon of population {population}, in {ledger.folder}: {total}")
     for reason in plan.not_covered:
@@ -95,7 +95,10 @@ def _make_test_release(options: argparse.Namespace) -> None:
 
 
 def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
-    """Return a function that shows records, rate and time left, `in_place` on a terminal."""
+    """Return a function that prints records, rate and time left.
+
+    On a terminal (`in_place`) each line replaces the last one.
+    """
     begun: dict[str, float] = {}
     last = [time.monotonic()]
     between = BETWEEN if in_place else 20 * BETWEEN
@@ -110,7 +113,7 @@ def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
         rate = done / max(now - started, 1e-3)
         whole = f" of {of:,}" if of else ""
         left = f", {(of - done) / rate:,.0f} s left" if of and rate else ""
-        told = f"{what}: {done:,}{whole} records, {rate:,.0f} a second{left}"
+        told = f"{what}: {done:,}{whole} records, {rate:,.0f} per second{left}"
         end = "\r" if in_place and not ended else "\n"
         print(f"{told:<78}", end=end, file=sys.stderr, flush=True)
 

@@ -55,10 +55,10 @@ REPORTS = rb'\{"format":"deniable-rrba"|$'
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the party of the `options`; messages that do not count go to standard error by reason."""
+    """Run the party of the `options`; print numbers of uncounted messages to standard error."""
     plan: Any = read_plan(options.plan)
     if plan.kind != "collected":
-        raise DeniableError(f"{options.plan}: a plan of kind {plan.kind}; give one of collected")
+        raise DeniableError(f"{options.plan}: a {plan.kind} plan; give one of kind collected")
     digest = sha256(json_line(plan_to_json(plan)).encode()).hexdigest()
     agreement = Agreement(digest, plan.design, options.test is not None)
     if agreement.test:
@@ -69,7 +69,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _lines(places: Sequence[Path], follow: bool = False) -> Iterator[bytes]:
-    """Yield the lines of files and folders, or of standard input; `follow` files that grow."""
+    """Yield the lines of files and folders, by default of standard input.
+
+    If `follow`, files are read again while they grow, without end.
+    """
     if not places:
         yield from iter(partial(sys.stdin.buffer.readline, MAX_LINE), b"")
     done = Counter[Path]()
@@ -77,7 +80,7 @@ def _lines(places: Sequence[Path], follow: bool = False) -> Iterator[bytes]:
         inside = (sorted(each.glob("*.jsonl")) if each.is_dir() else [each] for each in places)
         for file in [file for files in inside for file in files]:
             if follow and not file.exists():
-                continue  # a client makes it later
+                continue  # a client may make it later
             with file.open("rb") as stream:
                 if done[file]:
                     stream.seek(done[file])
@@ -95,7 +98,7 @@ def _answer(options: argparse.Namespace, plan: Any, agreement: Agreement) -> Map
     if not NAME.fullmatch(options.name):
         raise DeniableError(f"--name {shown(options.name)}: give letters, digits, _, . and -")
     if math.isinf(plan.epsilon) and not options.accept:
-        raise DeniableError("no finite epsilon holds for this plan; to answer, --accept no_floor")
+        raise DeniableError("this plan has no finite epsilon; to answer, add --accept no_floor")
     budget = plan.epsilon if options.budget is None else options.budget
     if not budget > 0:
         raise DeniableError(f"--budget {budget:g}: give a number above 0")
@@ -144,7 +147,7 @@ def _reply(
         raise DeniableError(f"{file}: {error}; restore it, or name another folder") from None
     if agreement.test:
         source = generator_for(options.test, {"client": name, "answers": len(given)})
-    if agreement.design.memory:  # the answer to a question of any number is the remembered one
+    if agreement.design.memory:  # the remembered answer holds for a question of any number
         question = replace(question, number=0)
     unbounded, design = options.accept is not None, agreement.design
     agreed = agreement.refuse_other_question
@@ -239,7 +242,7 @@ def _count(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Map
             continue
         block = blocks.setdefault((aggregator, report.block), len(blocks) + 1)
         if (block, report.combination) in seen:
-            passed["a report again"] += 1
+            passed["a repeated report"] += 1
             continue
         seen.add((block, report.combination))
         answers += len(report.answers)

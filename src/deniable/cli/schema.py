@@ -1,4 +1,4 @@
-"""``deniable schema``: a schema drafted from a file of records, for its owner to edit."""
+"""``deniable schema``: a draft schema of a file of records, which the data owner edits."""
 
 import argparse
 import io
@@ -8,7 +8,7 @@ from deniable.schema import drafted
 
 
 def run(options: argparse.Namespace) -> None:
-    """Draft the schema of the `options`' file and print it; remarks go to standard error."""
+    """Draft the schema of the file in the `options` and print it; remarks go to standard error."""
     draft = drafted(
         options.file,
         options.population,
@@ -20,5 +20,5 @@ def run(options: argparse.Namespace) -> None:
     for warning in draft.warnings:
         print(f"deniable: warning: {warning}", file=sys.stderr)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # as schemas are read
+        sys.stdout.reconfigure(encoding="utf-8")  # the encoding in which schemas are read
     sys.stdout.write(draft.text)

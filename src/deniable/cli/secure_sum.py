@@ -22,7 +22,7 @@ from deniable.schema import RecordsFile, read_schema
 
 
 def run(options: argparse.Namespace) -> None:
-    """Split counts into shares, or add the messages of all parties, by the `options`."""
+    """Split counts into shares, or add shares or partial sums, by the action of the `options`."""
     if options.action == "share":
         _share(options)
         return
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _share(options: argparse.Namespace) -> None:
     if options.out is not None and options.out.exists():
-        raise DeniableError(f"{options.out}: shares replace nothing; name a new folder")
+        raise DeniableError(f"{options.out}: it exists; name a new folder for the shares")
     schema = read_schema(options.schema)
     domain = (schema.only(sum(options.table, ())) if options.table else schema).domain()
     weights = [each.name for each in schema.columns if each.kind == "weight"]
