@@ -472,8 +472,7 @@ def test_version(capsys):
 
 # -- the page of the documentation -----------------------------------------------------------------
 
-PAGE = ROOT / "docs" / "command-line.md"
-COMMANDS = ("schema", "compare", "plan", "ledger", "protect", "estimate", "channel", "design")
+PAGE = ROOT / "docs" / "matrices.md"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -506,19 +505,18 @@ def test_the_page_shows_what_is_printed(tmp_path):
         np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-12)
 
 
-def test_the_page_names_every_key_and_option(answer, capsys):
+def test_the_page_names_every_key(answer):
     text = PAGE.read_text(encoding="utf-8")
     for key in answer():
         assert f"`{key}`" in text, key
-    for command in COMMANDS:
-        assert f"`deniable {command} " in text, command
-        with pytest.raises(SystemExit):
-            main([command, "--help"])
-        options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", capsys.readouterr().out))
-        for option in options - {"--help"}:
-            assert re.search(rf"[` \n]{option}\b", text), option
+
+
+def test_help_names_every_mechanism(capsys):
+    with pytest.raises(SystemExit):
+        main(["plan", "--help"])
+    text = capsys.readouterr().out
     for kind in MECHANISMS:
-        assert f"`{kind}`" in text, kind
+        assert re.search(rf"(?<![\w-]){kind}(?![\w-])", text), kind
 
 
 # -- as a process ----------------------------------------------------------------------------------

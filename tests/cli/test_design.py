@@ -9,7 +9,7 @@ import pytest
 from deniable.channels.files import read_channel
 from deniable.cli import main
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "matrices.md"
 KEYS = [
     "convention",
     "categories",

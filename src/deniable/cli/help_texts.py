@@ -8,6 +8,20 @@ A matrix file is a CSV file with the categories as its header and as its first c
 v is the probability of the randomized value v if the true category is u.
 """
 EXAMPLES = """\
+lists of columns:
+  Write commas between names, and quotation marks around a name with a comma, such as
+  '"odd, name",sex'. Double the quotation marks inside such a name.
+
+outputs:
+  An output never replaces an input, and is never written into a published folder. It replaces a
+  plan, a matrix or a table only if that is an earlier output.
+
+exit codes:
+  0 if all requests were answered. 1 if an answer does not exist: no matrix meets the requirements,
+  no estimate follows from the counts, or one of several questions is refused (the other answers are
+  given). 2 for invalid input: a file, an option, an output path. Then nothing was written. 130
+  after Ctrl-C, and 141 if the reader of the output ended.
+
 examples:
   deniable schema survey.csv > survey.yaml
   deniable plan survey.yaml --epsilon 2 --out plan.json
@@ -58,7 +72,7 @@ examples:
 Protect a file of records by a plan. Files to publish go to OUT/public, and files that reveal the
 original records go to OUT/private. The release is drawn once. After an interruption, the same
 command continues. With --test, files for tests only go to OUT/test, and OUT/private/comparison.csv
-compares estimates from them with the original records.
+compares estimates from them with the original records, which then are all in memory.
 
 examples:
   deniable protect survey.csv plan.json --out release/ --ledger /safe/ledger
@@ -78,6 +92,21 @@ Plan the mechanism and the budget of each column or cluster of a file, at an exa
 whole record. By default only the schema is used, and no data. With --verify, compute the exact
 epsilons of a plan again, in fractions, from the plan alone.
 
+targets:
+  One of --epsilon, --beta, --breach and --settings. With --beta B, epsilon is ln B, rounded down.
+  With --breach, no prior probability of a set below RHO_1 rises above RHO_2, and none above RHO_2
+  falls below RHO_1 ([pram], Theorems 3.1 and 3.2). --settings has --data, --accept, --for-error and
+  --matrices alone of the other options.
+
+budget allocation:
+  --split even gives each column or cluster the same epsilon, and size follows numbers of
+  categories. optimal is for the stated tables, otherwise for the marginal distributions. each gives
+  all of epsilon to each column or cluster, and the record has their sum.
+
+mechanisms:
+  generalized-rr, subset-selection, hadamard, projective-geometry, designed, square-wave, laplace,
+  staircase, and invariant. The last one needs --data and discloses the original frequencies.
+
 examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json
   deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
@@ -91,7 +120,9 @@ examples:
     "compare": """\
 Compare expected errors of marginal distributions, pairs and stated tables, for each mechanism at
 each exact epsilon, and recommend the mechanism with the smallest error. Errors have closed forms.
-By default the original distributions are used, so the result is for the data owner only.
+By default the original distributions are used, so the result is for the data owner only. The errors
+are root mean squared errors of proportions that randomization adds. The command needs the extras
+design and report.
 
 examples:
   deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4

@@ -139,13 +139,13 @@ def _add_plan(add: Callable[..., Any]) -> None:
     add("--data", type=Path, metavar="FILE", help=text)
     text = "join columns of the original file with a dependence of at least T_D, up to T_V cells"
     add("--clusters-from-data", nargs=2, metavar=("T_V", "T_D"), help=text)
-    text = "join columns by the randomized answers in a public folder"
+    text = "join columns by the randomized answers in the public folder of another release"
     add("--clusters-from", nargs=3, metavar=("PUBLIC", "T_V", "T_D"), help=text)
     text = "part of the respondents that answers, by a public text, such as 2/2:panel"
     add("--part", metavar="TAKE/OF:SEED", help=text)
-    text = "also print the number of records for this error of proportions"
+    text = "also print records for this error, for each block and --table (numbers-and-clusters.md)"
     add("--for-error", type=float, metavar="E", help=text)
-    add("--accept", nargs="+", metavar="NAME", help="names of accepted risks")
+    add("--accept", nargs="+", metavar="NAME", help="names of accepted risks (config/README.md)")
     text = "instead of --epsilon: options of a plan of any kind, as under plan in a config"
     add("--settings", type=Path, metavar="PLAN.yaml", help=text)
     add("--matrices", type=_path, metavar="M.csv", help="also write all matrices to this file")
@@ -250,7 +250,7 @@ def _add_channel(add: Callable[..., Any]) -> None:
 
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
-    text = "categories, proportions, requirements and loss (see docs/command-line.md)"
+    text = "categories, proportions, requirements and loss (see docs/optimized-matrices.md)"
     parser.add_argument("specification", metavar="SPEC.yaml", type=_path, help=text)
     place = parser.add_mutually_exclusive_group()
     text = "folder of the two files (default: the current one)"
@@ -280,7 +280,8 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--support", **COLUMNS, action="append", help="proportion with these items (repeatable)")
     text = "proportion of baskets with B among baskets with A (repeatable)"
     add("--rule", type=rule_of, action="append", metavar="A => B", help=text)
-    add("--weight", metavar="COLUMN", help="released column of weights that records count by")
+    text = "released column of weights that records count by; records of weight 0 do not count"
+    add("--weight", metavar="COLUMN", help=text)
     text = "population of the records (default, except for masked numbers), these records, or both"
     add("--target", choices=("population", "file", "both"), help=text)
     text = "with more randomized values than categories: inverse of least variance, or the own one"
