@@ -45,7 +45,7 @@ def test_a_sentence_has_its_readings_beside_it() -> None:
     assert (first["verdict"], second["verdict"]) == ("depends on the reading", "undecided")
     assert first["printed"] == "RR-Clusters first"
     assert found["by"] == ["reading"]
-    assert found["said"] == ["1 is undecided", "1 depends on the reading"]
+    assert found["said"] == ["1 is undecided", "1 depends on the interpretation"]
 
 
 def test_sentences_without_readings_stand_alone() -> None:

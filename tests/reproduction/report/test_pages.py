@@ -88,7 +88,7 @@ def test_a_report_that_was_there_is_replaced_as_a_whole(contents: Contents, tmp_
     write(folder, nothing)
     assert not (folder / "figures").exists()
     assert not (folder / "multirr.html").exists()
-    assert "The config names no release." in (folder / "releases.html").read_text("utf-8")
+    assert "The configuration has no releases." in (folder / "releases.html").read_text("utf-8")
     write(tmp_path / "report.html", nothing)
     assert (tmp_path / "report.html").read_text("utf-8") == render(nothing)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "report.html"]
@@ -114,7 +114,7 @@ def test_what_fails_comes_first_the_worst_before_the_others(
             "Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)",
             "“Equal risk” of an attribute in a cluster",
             "An invariant matrix hides a report, not the file",
-            "What is printed: what agrees, what differs",
+            "Published numbers and claims: agreements and differences",
         )
     ]
     assert max(places[:3]) < places[3] < places[4]
@@ -173,7 +173,7 @@ def test_cards_say_what_the_one_audit_says(files: dict[str, str], contents: Cont
 
 def test_the_first_page_says_what_an_epsilon_means(files: dict[str, str]) -> None:
     text = words(files["index.html"])
-    for epsilon, after in ((1, "2.7 %"), (2, "6.9 %"), (4, "36 %"), (8, "97 %")):
+    for epsilon, after in ((1, "2.68 %"), (2, "6.95 %"), (4, "35.6 %"), (8, "96.8 %")):
         assert f"{after} at ε = {epsilon}" in text
     assert risen(0.3, 0) == pytest.approx(0.3)
     assert risen(0.5, 1) / risen(0.5, -1) == pytest.approx(2.718281828)
@@ -201,7 +201,7 @@ def test_the_first_page_says_where_it_counts_fewer_verdicts_than_the_papers_page
         only["multirr_claims"] = moved
         return words(section(render(dataclasses.replace(contents, tables=only)), "glance"))
 
-    assert "2 fewer of [multirr] than on the papers' pages" in html.unescape(said(0.04))
+    assert "2 fewer decided claims of [multirr] than the papers’ pages" in html.unescape(said(0.04))
     assert "fewer" not in said(1e-9)
 
 

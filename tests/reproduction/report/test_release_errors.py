@@ -106,7 +106,7 @@ def test_the_table_has_settings_and_exact_epsilon_and_the_figure_shows_it() -> N
     figure = plot_errors(table, ["epsilon", "joint"], "swept")
     texts = " ".join(text.get_text() for text in figure.texts)
     assert "swept: errors of 2 test releases" in texts
-    assert "1 without a finite epsilon left out" in texts
+    assert "1 without a finite ε left out" in texts
     assert "SURROGATE" in texts
     assert [axis.get_title() for axis in figure.axes] == ["marginal distributions", "pairs"]
 

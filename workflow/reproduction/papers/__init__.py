@@ -1,4 +1,4 @@
-"""The studies behind the tables and figures of the papers, run by `reproduction.study`."""
+"""Studies for the tables and figures of the papers; `reproduction.study` runs them."""
 
 import lazy_loader
 

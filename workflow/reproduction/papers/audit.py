@@ -1,9 +1,9 @@
 """Collect the privacy claims of all mechanisms in one audit, with the exact ε and its evidence.
 
-The tables of the papers audit claims case by case. Here they are read as rows of one kind, without
-new computations. A row is a claim about a unit at a setting that the claim names. Other conditions
-(attribute, clusters, k, the table of a floor) are pooled: they are counted, and the worst is shown
-(`reproduction.study.worst`).
+The tables of the papers audit claims case by case. This module converts them to rows of one kind,
+without new computations. A row is a claim about a unit at a setting that the claim names. Other
+conditions (attribute, clusters, k, the table of a floor) are pooled: the row has their number and
+the worst one (`reproduction.study.worst`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,12 +43,13 @@ OF_TARGET = ", target"  # the end of units of a claim about the requested epsilo
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]  # the end of claims of the waiver ([multirr], 4.3)
 FROM_DATA = "from the data"
 WORST = {"attribute": "{}", "k": "k = {:.0f}", "domain_factor": "domain {:g} times", "note": "{}"}
-"""The name of the worst case in the audit of numbers."""
+"""Formats of the name of the worst case in the audit of [idp]."""
 OUTPUT_RTOL = 1e-8  # numbers are written with 9 digits
 
 Cases = dict[str, Any]
-"""Columns of the audit with one row per case, or single values. ``case`` names the case if it has
-several rows. By default a claim holds if the exact epsilon is at most the claimed one."""
+"""Columns of the audit, as single values or with one row per case. ``case`` names the case if it
+has several rows. By default a claim holds if the exact ε is at most the claimed ε. Most functions
+of this module convert a table of a paper to cases."""
 
 
 def one_audit(
@@ -59,19 +60,20 @@ def one_audit(
 ) -> pd.DataFrame:
     """Return the audit of papers, protocols and releases.
 
-    The functions of this module that read each table, by paper, are `readers_of`
-    (`reproduction.papers.AUDITED`). Absent `tables` of the papers are left out. The `releases` are
-    as `audited_release` returns them, the `protocols` as
-    `reproduction.papers.protocols.audited_protocols` does.
+    For each paper and table, `readers_of` names the functions of this module that read the table
+    (`reproduction.papers.AUDITED`). Papers' `tables` that do not exist are left out. The `releases`
+    come from `audited_release`, the `protocols` from
+    `reproduction.papers.protocols.audited_protocols`.
 
     Returns
     -------
     DataFrame
-        `KEYS` name a row. ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` (of the
-        matrix in use) belong to the worst case, ``of``; they are infinite if something is certain.
-        ``times`` is their ratio: infinite if 0 is claimed and exceeded, empty if 0 is kept.
-        ``kind`` is "exact", "lower bound" or "proved" (an upper bound). ``holds`` is empty if
-        undecided. ``shown_by`` is the file under results/ with each case.
+        `KEYS` identify a row. ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` (of
+        the matrix in use) belong to the worst case, ``of``. They are infinite if a value is
+        certain. ``times`` is the ratio of exact to claimed ε: infinite if 0 is claimed and
+        exceeded, empty if 0 is claimed and holds. ``kind`` is "exact", "lower bound" or "proved"
+        (an upper bound). ``holds`` is empty if undecided. ``shown_by`` is the file under results/
+        with each case.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
@@ -97,7 +99,7 @@ def one_audit(
 
 
 def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each claim at a setting: its worst case, and how many hold and fail."""
+    """Return a row for each claim and setting: its worst case, and how many cases hold and fail."""
     shared = {"source": source, "shown_by": shown_by, "shipped_epsilon": np.nan, "kind": "exact"}
     own = {"data_source": table.get("data_source", "formula"), "where": True, "case": table.index}
     frame = pd.DataFrame(shared | own | cases, index=table.index)
@@ -107,7 +109,7 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     frame["place"] = frame.groupby(list(KEYS), sort=False).ngroup()
     verdicts = frame["holds"].astype(str)
     frame["fail"], frame["hold"] = verdicts == "False", verdicts == "True"
-    # A refutation decides a case, else a proof. A bound below the claim decides nothing.
+    # A refutation decides a case; without one, a proof does. A bound below the claim does not.
     frame = worst_first(frame, "claimed_epsilon", "exact_epsilon")
     frame = frame.sort_values(["fail", "hold"], ascending=False, kind="stable")
     frame = frame.drop_duplicates(["place", "case"])
@@ -124,7 +126,7 @@ def _is_kept(frame: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
-    """Return a text for each row, without missing values, as "p = 0.1, T_v = 50"."""
+    """Return a text such as "p = 0.1, T_v = 50" for each row, without missing values."""
     return [
         ", ".join(
             text.format(row[name])
@@ -136,7 +138,7 @@ def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:
 
 
 def multirr(table: pd.DataFrame) -> Cases:
-    """Read the `table` of RR-Independent, RR-Clusters and assessments ([multirr], 4, 6.3)."""
+    """Convert the `table` of RR-Independent, RR-Clusters and assessments ([multirr], 4, 6.3)."""
     apart = table["unit"] == ATTRIBUTE_IN_CLUSTER
     once = table["of"].str.endswith(AS_IF_ONCE)
     assesses = table["mechanism"].str.startswith("assessment")
@@ -149,7 +151,7 @@ def multirr(table: pd.DataFrame) -> Cases:
 
 
 def waiver(table: pd.DataFrame) -> Cases:
-    """Read the `table` of the waiver of sequential composition for secure sums ([multirr], 4.3)."""
+    """Convert the `table` of the waiver of sequential composition ([multirr], 4.3)."""
     return dict(table[["claimed_epsilon", "exact_epsilon", "holds"]]) | {
         "mechanism": _said(table, releases="secure sums of {} randomized releases"),
         "claim": ONCE,
@@ -160,14 +162,14 @@ def waiver(table: pd.DataFrame) -> Cases:
 
 
 def matrices(table: pd.DataFrame) -> Cases:
-    """Read the `table` of matrices of a wanted epsilon in closed form ([pram], 2 and 3)."""
+    """Convert the `table` of matrices in closed form for a target ε ([pram], 2 and 3)."""
     # The inverted two-step matrix has the same privacy.
     own = table["exact_epsilon"].notna() & ~table["mechanism"].str.endswith("inverted")
     return _of_matrix(table) | {"mechanism": table["mechanism"], "where": own}
 
 
 def designed(table: pd.DataFrame) -> Cases:
-    """Read the `table` of matrices that are optimized for requirements with an epsilon."""
+    """Convert the `table` of matrices that are optimized for requirements with an ε."""
     invariant = table["requirements"].str.contains("invariant")
     return _of_matrix(table) | {
         "mechanism": np.where(invariant, "designed, invariant", "designed"),
@@ -187,7 +189,7 @@ def _of_matrix(table: pd.DataFrame, exact: str = "exact_epsilon") -> Cases:
 
 
 def _whole_file(column: str, matrix: str, table: pd.DataFrame) -> Cases:
-    """Read invariant matrices as functions of the file ([pram], 2), which claims no ε for them."""
+    """Convert the `table` of invariant matrices as functions of the file ([pram], 2: no claim)."""
     return _of_matrix(table, column) | {
         "mechanism": table["mechanism"],
         "claim": f"no claim of the paper: ε of the matrix, taken for the file's, {matrix}",
@@ -200,7 +202,7 @@ published = partial(_whole_file, "published_epsilon", "published")
 
 
 def posteriors(table: pd.DataFrame) -> Cases:
-    """Read the `table` of posteriors of sets at the true proportions ([pram], (3.11))."""
+    """Convert the `table` of posteriors of sets at the original proportions ([pram], (3.11))."""
     return {
         "mechanism": "randomized_response",
         "claim": "posterior over prior at most the parity (3.11)",
@@ -209,13 +211,13 @@ def posteriors(table: pd.DataFrame) -> Cases:
         "claimed_epsilon": table["epsilon"],
         "exact_epsilon": np.log(table["largest_factor"]),
         "of": table["attribute"],
-        # The largest factor is that of all priors.
+        # The largest factor is over all priors, so one row suffices.
         "where": ~table.duplicated(["attribute", "p"]),
     }
 
 
 def theorem(table: pd.DataFrame, composed: bool = False) -> Cases:
-    """Read the `table` of Theorem 4.1 ([rrba]) on the protocol, or `composed` over answers."""
+    """Convert the `table` of Theorem 4.1 ([rrba]) on the protocol, or `composed` over answers."""
     ending = "_composed" if composed else ""
     return {
         "mechanism": "rrba",
@@ -234,7 +236,7 @@ theorem_composed = partial(theorem, composed=True)
 
 
 def _noise(claims: Mapping[str, str], table: pd.DataFrame) -> Cases:
-    """Read noise on the counts of a table ([rrba], 7.3 and 7.4). A case is a k and a data set."""
+    """Convert a `table` of noise on counts ([rrba], 7.3, 7.4). A case is a k and a data set."""
     own = table.assign(number=table["id"].str[-1], claim=table["method"].map(claims))
     own["claimed"] = table.get("epsilon_claimed", STATED_EPSILON)
     cases = _said(own, dataset="{}", k="k = {:.0f}")
@@ -259,10 +261,10 @@ noise_of_tests = partial(
 
 
 def true_privacy(table: pd.DataFrame, of_data: bool = False) -> Cases:
-    """Read the `table` of the competitors of [idp] with a proof (`deniable.idp.true_dp`).
+    """Convert the `table` of competitors of [idp] with a proof (`deniable.idp.true_dp`).
 
-    A case is a domain factor. The proof requires public domains. Domains `of_data`, as in the
-    studies, reveal the largest values.
+    A case is a domain factor. The proof requires public domains. Domains from the data (`of_data`),
+    which the studies use, reveal the largest values.
     """
     training = "training " if table["id"].isin(idp.FORESTS).all() else ""
     own = table.assign(data=table["id"].map(idp.FIGURES_OF).map(idp.DATASETS))
@@ -285,13 +287,13 @@ true_privacy_of_domain = partial(true_privacy, of_data=True)
 
 
 def individual(table: pd.DataFrame) -> Cases:
-    """Read the `table` of the audit of [idp], one claim per interpretation of Definition 3.
+    """Convert the `table` of the audit of [idp], one claim per interpretation of Definition 3.
 
     A case is a k, a domain factor and an attribute. Bounds that are measured in released numbers
-    are left out: they depend on the draws, and exceed no computed bound.
+    are left out: they are random, and no larger than the computed bounds.
     """
     readings = {how: name for name, how in idp.READINGS.items()}
-    # DP forms no clusters: fixed clusters mean a fixed scale.
+    # DP has no clusters: "fixed clusters" means a fixed scale.
     formed = table["clusters"].replace({"none": "formed anew"})
     together = (table["unit"] == "attribute") & (table["attribute"] == idp.ALL)
     own = table.assign(
@@ -316,8 +318,8 @@ def audited_release(public: Path) -> tuple[str, pd.DataFrame]:
     """Return the name of a release and the audit of its plan, from its `public` folder.
 
     The audit has the columns of `deniable.plans.Plan.audit`, then ``mechanism`` (the kind of the
-    plan), ``setting`` (its target) and ``data_source``. A theorem of the paper that claims another
-    epsilon has rows of its own, with ``theorem`` True.
+    plan), ``setting`` (its target) and ``data_source``. If a theorem of the paper claims another ε,
+    that claim has separate rows with ``theorem`` True.
     """
     document = read_json(public / "plan.json")
     plan, release = plan_from_json(document, str(public / "plan.json")), document["release"]

@@ -38,12 +38,12 @@ CLAIMED = Columns(
 )
 DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws"))
 AUDITS = {"privacy": CLAIMED, "samplers": DRAWN}
-"""The audit's own tables, which the rules audit_privacy and audit_samplers make."""
+"""The tables of the audit, from the rules audit_privacy and audit_samplers."""
 AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     paper.key: {t.id: t.audited for each in paper.analyses for t in each.tables if t.audited}
     | {t.id: t.audited for t in paper.tables if t.audited}
     for paper in PAPERS
-}  # by paper the tables that the audit of privacy reads, and the functions that read each
+}  # for each paper, the tables that the privacy audit reads, and the functions that read them
 
 
 def _of_paper(paper: Paper, link: str) -> Page:
@@ -64,8 +64,8 @@ def _of_privacy(
 
 ABOUT = Section(
     "about",
-    "What this is about",
-    "Methods, words and signs",
+    "Methods and terms",
+    "Methods, terms and signs",
     "reproduction.papers.multirr.sections:about",
     "multirr/about",
     needs=(),
@@ -75,11 +75,11 @@ WAIVER = "A waiver of sequential composition, checked"
 PRIVACY = (
     _of_privacy("audit", "Privacy: claimed and exact", "Audit"),
     _of_privacy("protocols", PROTOCOLS, "Protocols", of="protocols"),
-    _of_privacy("risk", "“Equal risk”, compared with the whole ε", "“Equal risk”", "multirr_risk"),
+    _of_privacy("risk", "“Equal risk”, compared with the total ε", "“Equal risk”", "multirr_risk"),
     _of_privacy("waiver", WAIVER, "The waiver of 4.3", "multirr_waiver"),
 )
 OF_RUN = (_own("findings", "Findings"), _own("run", "This run"))
-TITLE = "Deniable: what four papers claim, and what holds"
+TITLE = "Deniable: the claims of four papers, checked"
 PAGES = (  # The pages of the report with their sections, in order. The first has all verdicts.
     Page("index", TITLE, "In short", (_own("glance", "In short"),)),
     Page("words", "In plain words", "In plain words", (ABOUT,)),
@@ -110,7 +110,7 @@ DRAWN_BY: Mapping[str, str] = {name: _file_of(figure.draw) for name, figure in F
 
 
 def columns_of(table: str) -> Columns:
-    """Describe the columns of a `table`, by its name."""
+    """Return the description of the columns of a `table`, given by its name."""
     if table in TABLES:
         return TABLES[table].columns(STUDIES[TABLES[table].study])
     computed = {name: each.columns for name, each in COMPUTED_TABLES.items()}
@@ -124,6 +124,6 @@ def columns_of(table: str) -> Columns:
 
 
 def names_of_tables() -> tuple[str, ...]:
-    """Return the names of all tables that a quick run makes."""
+    """Return the names of all tables of a quick run."""
     asked = (name for name, table in TABLES.items() if not table.on_request)
     return tuple(chain(asked, COMPUTED_TABLES, (f"audit_{name}" for name in AUDITS)))

@@ -1,6 +1,6 @@
-"""Compare protocols without a curator at a requested epsilon: variance and exact epsilon.
+"""Compare protocols without a curator at a target ε: variance and exact ε.
 
-The numbers depend on no data, so that they need no table.
+The numbers do not depend on data, so the page needs no table of results for them.
 """
 
 import math
@@ -20,7 +20,7 @@ from reproduction.papers.rrba import LocalHashing, SupportedProtocol, UnaryEncod
 SIZES = (4, 16, 100, 10_000)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_BITS = 16  # of unary encoding: neither its epsilon nor its variance depends on their number
-MAX_ENTRIES = 2**14  # entries up to which the audit takes the ratios of a matrix column by column
+MAX_ENTRIES = 2**14  # largest matrix for which the audit computes ratios column by column
 PROTOCOLS: Mapping[str, Callable[[int, float], Any]] = {
     "generalized randomized response": MAKERS["generalized-rr"].of_epsilon,
     "subset selection": MAKERS["subset-selection"].of_epsilon,
@@ -29,15 +29,16 @@ PROTOCOLS: Mapping[str, Callable[[int, float], Any]] = {
     "optimized unary encoding": lambda size, epsilon: UnaryEncoding(min(size, MAX_BITS), epsilon),
     "local hashing": LocalHashing,
 }
-"""Protocols for a number of categories and an epsilon, by name. The last two serve comparison: they
-are not channels, and nothing is drawn from them."""
+"""Functions that return a protocol for a number of categories and an ε, by name. The last two are
+only for comparison: they are not channels, and no value is randomized by them."""
 
 
 def protocols(tables: Tables) -> dict[str, Any]:
-    """Prepare the variances of all protocols and the chosen one, by size and epsilon.
+    """Return the variances of all protocols and the chosen protocol, by size and ε.
 
-    Variances are of a category's own estimate, times n, if all categories are equally frequent.
-    ``drawn`` is the lowest exact epsilon of the row's channels. The `tables` are not read.
+    A variance is n times the variance of the estimate for one category, if all categories are
+    equally frequent. ``drawn`` is the lowest exact ε of the channels in the row. The `tables` are
+    not read.
     """
     rows = []
     for size, epsilon in product(SIZES, EPSILONS):
@@ -56,11 +57,12 @@ def protocols(tables: Tables) -> dict[str, Any]:
 
 
 def audited_protocols() -> pd.DataFrame:
-    """Compare the requested with the exact epsilons of all channels, one row per channel.
+    """Return target and exact ε of all channels, one row per channel.
 
-    ``exact_epsilon`` comes from the exact probabilities of all reports, rounded up, and
-    ``shipped_epsilon`` from the dense matrix, if there is one. ``of`` is the origin of the exact
-    one: all responses, or the closed form if the matrix is too large. It has no tolerance.
+    ``exact_epsilon`` comes from the exact probabilities of all randomized values, rounded up, and
+    ``shipped_epsilon`` from the dense matrix, if there is one. ``of`` is the origin of the exact ε:
+    all randomized values, or the closed form if the matrix is too large. The exact ε is compared
+    without tolerance.
     """
     rows = []
     for (name, made), size, epsilon in product(PROTOCOLS.items(), SIZES, EPSILONS):

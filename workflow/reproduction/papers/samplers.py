@@ -1,4 +1,4 @@
-"""Compare samplers with the transition matrices of releases."""
+"""Test the samplers of releases against their transition matrices."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -20,9 +20,10 @@ def audit_samplers(
 ) -> pd.DataFrame:
     """Draw from each channel of a `release`, and compare the draws with its matrix.
 
-    The `channels` are given by the columns that they randomize. The rows of a matrix share the
-    `draws`, which start from the `root_seed`. The result has one row per channel, with
-    `SAMPLER_COLUMNS`. It ``holds`` if no draw has probability 0 and the p-value is above `RAREST`.
+    The keys of `channels` name the columns that each randomizes. The number of `draws` is divided
+    equally between the rows of a matrix; their random streams depend on the `root_seed`. The result
+    has one row per channel, with `SAMPLER_COLUMNS`. It ``holds`` if no draw has probability 0 and
+    the p-value is above `RAREST`.
     """
     rows = []
     for name, channel in channels.items():

@@ -1,4 +1,4 @@
-"""The report's sections of all papers: claims in words, and privacy."""
+"""Contents of the report's sections on all papers: claims in words, and privacy."""
 
 import re
 from collections import Counter
@@ -14,14 +14,14 @@ from reproduction.papers.audit import PROTOCOLS, RELEASE
 from reproduction.papers.catalog import AUDITED, PAPERS
 from reproduction.study import LEVEL, SIMILAR, by, first_of, groups_of, resolve, where, worst_first
 
-VERDICTS = {  # in words, of one sentence and of several, in the order of the counts
+VERDICTS = {  # texts for one sentence and for several, in the order of the counts
     "holds": ("holds", "hold"),
     "fails": ("fails", "fail"),
     "better than published": ("is better here", "are better here"),
     "undecided": ("is undecided", "are undecided"),
     "no amount stated": ("states no amount", "state no amount"),
     "depends on the margin": ("depends on the margin", "depend on the margin"),
-    "depends on the reading": ("depends on the reading", "depend on the reading"),
+    "depends on the reading": ("depends on the interpretation", "depend on the interpretation"),
     "surrogate": ("has no verdict on surrogate data", "have no verdict on surrogate data"),
 }
 SAID = ("section", "printed", "test", "figure")
@@ -29,7 +29,7 @@ RELEASES = "releases"
 
 
 def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
-    """Prepare a `paper`'s claims in `tables`; `words` is the place of its names of methods."""
+    """Return a `paper`'s claims from `tables`; `words` is the place of its names of methods."""
     called: Mapping[str, str] = resolve(words) if words else {}
     table = tables[f"{paper}_claims"]
     readings = tables.get(f"{paper}_claim_readings", table.iloc[:0])
@@ -50,7 +50,7 @@ def claims(tables: Tables, paper: str, words: str = "") -> dict[str, Any]:
 
 
 def in_words(text: Any, called: Mapping[str, str]) -> str:
-    """Return a `text` with the names by which its words are `called` on pages.
+    """Return a `text` with some words replaced by their names on pages (`called`).
 
     >>> in_words("rr_clusters_new: 0.2, rr_clusters", {"rr_clusters": "RR-Clusters"})
     'rr_clusters_new: 0.2, RR-Clusters'
@@ -60,14 +60,14 @@ def in_words(text: Any, called: Mapping[str, str]) -> str:
 
 
 def counted(verdicts: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each of the `verdicts` with its number in words, in the order of the counts."""
+    """Return each of the `verdicts` with its count as text, in the order of `VERDICTS`."""
     found = Counter(verdicts)
     known = [(name, found[name], said) for name, said in VERDICTS.items() if found[name]]
     return [(name, f"{number} {said[number > 1]}") for name, number, said in known]
 
 
 def audit(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit in `tables` of papers, protocols and releases, failing claims first."""
+    """Return the audit of papers, protocols and releases from `tables`, failing claims first."""
     privacy = tables["privacy"]
     source = privacy["source"].where(~privacy["source"].str.startswith(RELEASE), RELEASES)
     by_source = privacy.groupby(source, sort=False)
@@ -95,17 +95,17 @@ def _audited(key: str, part: pd.DataFrame, tables: Tables) -> Row:
 
 
 def _worst(part: pd.DataFrame) -> Row:
-    """Return a unit's worst setting, with the counts of all its cases."""
+    """Return the worst setting of a unit, with the counts of all its cases."""
     ordered = worst_first(part.assign(fails=part["fail"] > 0), "claimed_epsilon", "exact_epsilon")
     ordered = ordered.sort_values("fails", ascending=False, kind="stable")
     return rows_of(ordered.head(1))[0] | {n: int(part[n].sum()) for n in ("cases", "hold", "fail")}
 
 
 def risk(tables: Tables) -> dict[str, Any]:
-    """Compare "equal risk" with the whole epsilon in `tables`, under the matrix as printed.
+    """Compare "equal risk" with the total ε in `tables`, under the matrix as published.
 
-    A row has a p and a mechanism, at the T_v with the worst attribute. It also has
-    the totals under each assessment, and RR-Independent's epsilons (``alone``).
+    There is a row for each p and mechanism, at the T_v with the worst attribute. It also has the
+    total under each assessment, and the ε of RR-Independent (``alone``).
     """
     table = tables["multirr_risk"]
     part = first_of(table, "matrix")
@@ -134,7 +134,7 @@ def risk(tables: Tables) -> dict[str, Any]:
 
 
 def waiver(tables: Tables) -> dict[str, Any]:
-    """Prepare the waiver of [multirr], 4.3, in `tables`: claimed and exact ε, and δ by parties."""
+    """Return the waiver of [multirr], 4.3, from `tables`: claimed and exact ε, and δ by parties."""
     table = tables["multirr_waiver"]
     rows = []
     for row, part in groups_of(table, "matrix", "p"):

@@ -1,4 +1,4 @@
-"""The contents of the report: the results of a run, read from its files."""
+"""Read the contents of the report from the result files of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from reproduction.pipeline import SOURCE_SUFFIX, run_facts
 
 @dataclass(frozen=True)
 class ReleaseFiles:
-    """The ``plan.json`` of a release, its `document`, and its estimates and check, the `tables`."""
+    """A release: its ``plan.json`` (`document`), and the `tables` of estimates and checks."""
 
     document: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
@@ -25,10 +25,11 @@ class ReleaseFiles:
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of the report. A section without its tables is left out.
+    """The contents of the report. Sections without tables are left out.
 
-    `tables`, `figures` and `sources` are given by name, `releases` in the order of the config.
-    Figures are SVG, `findings` Markdown, `facts` versions with the `seed`, and `config` is YAML.
+    The keys of `tables`, `figures` (SVG) and `sources` (of data sets) are names. The `releases` are
+    in the order of the config. `findings` is Markdown, `facts` are versions, `seed` is the seed of
+    the run, and `config` is YAML.
     """
 
     tables: Tables
@@ -46,7 +47,7 @@ class Contents:
         return any(source.kind == "surrogate" for source in self.sources.values())
 
     def runs(self, tables: Iterable[str]) -> list[int]:
-        """Return the numbers of replicates in those `tables` that exist."""
+        """Return the distinct numbers of replicates in those of `tables` that exist."""
         found = (self.tables[name]["replicates"] for name in tables if name in self.tables)
         return sorted({int(n) for replicates in found for n in replicates.dropna().unique()})
 
@@ -54,11 +55,11 @@ class Contents:
 def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     """Read the contents from `files`, the inputs of the rule by name.
 
-    The `config` is without its data section, which may name a folder of the machine.
+    The `config` lacks its data section, which may contain a path of the machine.
     """
     names = (Path(path).name.removesuffix(SOURCE_SUFFIX) for path in files.sources)
     sources = dict(zip(names, map(read_source, files.sources), strict=True))
-    # With a production release, hashes of records are closed; see `provenance`.
+    # If there is a production release, hashes of records are not published; see `provenance`.
     if any(each.get("mode") == "production" for each in config.get("releases", ())):
         sources = {name: replace(each, sha256=None) for name, each in sources.items()}
     return Contents(

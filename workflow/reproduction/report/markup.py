@@ -1,4 +1,4 @@
-"""Markdown, formulas, links and pictures as HTML."""
+"""Convert Markdown, subscripts, links and figures to HTML."""
 
 import html
 import re
@@ -14,11 +14,11 @@ with from_extras():
     from markupsafe import Markup, escape
 
 POINTS_AN_INCH = 72
-PIXELS_AN_INCH = (80, 112)  # how small and how large a figure may be shown
+PIXELS_AN_INCH = (80, 112)  # smallest and largest resolution of a figure on the page
 
 
 def typeset(text: str) -> Markup:
-    """Return `text` with subscripts in the thresholds T_v and T_d.
+    """Return `text` as HTML with subscripts in the thresholds T_v and T_d.
 
     >>> str(typeset("T_v < 50"))
     'T<sub>v</sub> &lt; 50'
@@ -27,10 +27,10 @@ def typeset(text: str) -> Markup:
 
 
 def markdown(text: str, folder: str) -> str:
-    r"""Return `text` in Markdown as HTML; HTML within it stays text.
+    r"""Return the Markdown `text` as HTML; HTML within it is escaped.
 
-    The title is left out, headings are one level below sections, and relative links are
-    found from a page that has the text in `folder`.
+    The title is left out, and headings are one level below sections. Relative links start at
+    `folder`, the path from the page to the folder of the text.
 
     >>> markdown("# Title\n\n## Heading\n\n[file](a.csv)", "../docs")
     '<h3>Heading</h3>\n<p><a href="../docs/a.csv">file</a></p>\n'
@@ -48,9 +48,9 @@ def markdown(text: str, folder: str) -> str:
 
 
 def living_links(page: str, places: Mapping[str, str]) -> str:
-    """Return the HTML of a `page` with links to sections at their `places`; others become text.
+    """Return the HTML of a `page` with links to the `places` of sections; others become text.
 
-    A name after "/" is a part of the section.
+    The name after "/" is a part of the section.
 
     >>> living_links('<a href="#a/1">this</a> and <a href="#b">that</a>', {"a": "other.html#a"})
     '<a href="other.html#a/1">this</a> and that'
@@ -72,7 +72,7 @@ _LOOKS = {*" ".join(SIGN).split()}
 def without_verdicts(page: str) -> str:
     """Return the HTML of a `page` without signs, names and colours of verdicts.
 
-    In a badge the name is left, which is a word of a sentence there.
+    Names in badges are not removed, because they are words of a sentence.
 
     >>> without_verdicts('<td class="l holds">2.3 ✓ holds</td> <b class="tag fails">✗ fails</b>')
     '<td class="l">2.3</td> <b class="tag">fails</b>'
@@ -92,7 +92,7 @@ _ORIGIN = re.compile(
 
 
 def origins_last(page: str) -> str:
-    """Return the HTML of a `page` with all origins of numbers and figures in one list, folded.
+    """Return the HTML of a `page` with all sources of numbers and figures in one closed list.
 
     >>> origins_last('<ul class="note sources"><li>a.csv</li></ul><p>b</p>').partition("<ul")[0]
     '<p>b</p><details class="origins"><summary>Origins</summary>'
@@ -104,16 +104,16 @@ def origins_last(page: str) -> str:
 
 
 def picture(svg: str, label: str, address: str = "") -> str:
-    """Return a picture that a page loads from an `address`, by default its own text, `svg`.
+    """Return the HTML of a picture, from an `address` or, by default, with the `svg` in the page.
 
-    The text gives its size and the `label` its description. It is loaded when it comes near the
-    screen, and its place is reserved.
+    The `svg` determines its size, and `label` is its description. Its place is reserved, and the
+    browser loads it when it comes near the screen.
     """
     address = address or f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
     size = re.search(r'<svg[^>]*\bviewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     room = f' width="{float(size[1]):.0f}" height="{float(size[2]):.0f}"' if size else ""
     if width := re.search(r'<svg[^>]*\bwidth="([\d.]+)pt"', svg):
-        # With the same limits an inch, letters are as large in a small picture as in a large one.
+        # With the same limits per inch, letters have the same size in small and large pictures.
         low, high = (round(float(width[1]) / POINTS_AN_INCH * pixels) for pixels in PIXELS_AN_INCH)
         room += f' style="min-width: {low}px; max-width: {high}px"'
     said = f'src="{address}" alt="{html.escape(label)}"'

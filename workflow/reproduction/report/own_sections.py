@@ -1,4 +1,4 @@
-"""The sections that belong to no paper: all verdicts in short, releases, findings, the run."""
+"""Contents of the sections without a paper: summary of verdicts, releases, findings, the run."""
 
 import math
 import re
@@ -16,15 +16,15 @@ from reproduction.study import corrected
 
 ORDER = ("fails", "depends on the reading", "holds", "our finding")
 ENUMERATED = {"pram": "pram_results"}
-"""Tables and sections of results that are decided exactly, case by case, by paper."""
+"""For each paper with exactly decided results, the name of their table and section."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
-"""The meaning of these epsilons is shown by the largest posterior of this prior probability."""
+"""A prior probability. Its largest posterior shows the meaning of each ε."""
 
 
 def in_short(contents: Contents) -> Row:
     """Return the verdicts in `contents` on all papers: claims of privacy first, worst first.
 
-    On surrogate data there are none, whether they rest on the data or not.
+    On surrogate data there are no verdicts, not even on results that do not depend on the data.
     """
     found = [(page, page.verdicts_on(contents.tables)) for page in PAGES if page.verdicts]
     if contents.surrogate:
@@ -48,7 +48,7 @@ def in_short(contents: Contents) -> Row:
         "enumerated": ENUMERATED,
         "suspicion": SUSPICION,
         "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
-        # The stated ε of releases by kind of plan, and the number that the exact one exceeds.
+        # By kind of plan: the number of stated ε that the exact ε exceeds, and their total number.
         "stated": [
             (str(kind), int((part["cases"] - part["hold"]).sum()), int(part["cases"].sum()))
             for kind, part in stated.groupby("mechanism", sort=False)
@@ -61,8 +61,8 @@ def in_short(contents: Contents) -> Row:
 def _claims_at_once(tables: Tables) -> tuple[dict[str, dict[str, Row]], Counter[str]]:
     """Decide the sentences of each paper, corrected by Holm's procedure over all papers.
 
-    Exact results need no correction. Returns the claims by paper and name, and the number of
-    verdicts on each paper's own page that the correction takes back.
+    Exact results need no correction. Returns the claims by paper and name, and for each paper the
+    number of verdicts that the correction changes to undecided.
     """
     rows = {
         (section.options["paper"], row["claim"]): row
@@ -85,9 +85,9 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, dict[str, Row]], Counter[
 
 
 def risen(suspicion: float, epsilon: float) -> float:
-    """Return the largest posterior of a `suspicion`, a prior probability, by Bayes' rule.
+    """Return the largest posterior probability by Bayes' rule, given the prior `suspicion`.
 
-    The randomized value is exp(`epsilon`) times as likely if the suspicion is true.
+    The randomized value is exp(`epsilon`) times as likely if the hypothesis is true.
 
     >>> risen(0.5, 0), round(risen(0.01, 2), 4)
     (0.5, 0.0695)
@@ -97,12 +97,12 @@ def risen(suspicion: float, epsilon: float) -> float:
 
 
 def findings(contents: Contents) -> Row:
-    """Return the findings in `contents`, and whether they describe this run."""
+    """Return the findings in `contents`, and whether they describe the current run."""
     return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
 
 
 def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether `contents` has the findings' data, seed and largest number of runs."""
+    """Return whether `contents` has the data, seed and number of replicates of the findings."""
     headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
     runs = contents.runs(TABLES)
     return (
@@ -115,7 +115,7 @@ def is_run_of_findings(contents: Contents) -> bool:
 
 
 def run(contents: Contents) -> Row:
-    """Return sources, seed, versions and config of the run of `contents`."""
+    """Return papers, data sources, seed, versions and config of the run from `contents`."""
     shown = ("sources", "seed", "facts", "config")
     return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}
 
@@ -125,13 +125,13 @@ OWN: Mapping[str, Callable[[Contents], Row]] = {
     "releases": lambda contents: releases(contents.releases),
     "findings": findings,
     "run": run,
-}  # the functions that return the contents of sections, by their ids
+}  # functions that return the contents of a section, by its id
 REPLICA, MAX_TESTS = "paper_", 12
-"""Beginning of the names of releases by papers; largest number of tests that the page lists."""
+"""First letters of the names of releases from papers; largest number of tests on the page."""
 
 
 def releases(all_files: Sequence[ReleaseFiles]) -> Row:
-    """Return the contents of the section from the files of all releases, `all_files`."""
+    """Return the contents of the section on releases, from the files of each (`all_files`)."""
     found = [_release(each) for each in all_files]
     return {"replicas": any(each["name"].startswith(REPLICA) for each in found), "releases": found}
 
@@ -139,7 +139,7 @@ def releases(all_files: Sequence[ReleaseFiles]) -> Row:
 def _release(files: ReleaseFiles) -> Row:
     document, tables = files.document, files.tables
     release, epsilon = document["release"], document["epsilon"]
-    # The mean range of the marginal proportions that tables give the same category.
+    # The mean range of the marginal proportions of a category over the tables that contain it.
     spread, apart = None, tables.get("disagreement", pd.DataFrame())
     if "highest" in apart:
         spread = float((apart["highest"] - apart["lowest"]).mean())
@@ -159,12 +159,12 @@ def _release(files: ReleaseFiles) -> Row:
 
 
 def epsilon_of(value: Any) -> float:
-    """Return an epsilon by its `value` in a JSON document, in which infinity is a text."""
+    """Return the ε of a `value` in a JSON document, where infinity is a text."""
     return math.inf if isinstance(value, str) else float(value)
 
 
 def _estimates(table: pd.DataFrame | None) -> list[Row]:
-    """Return the estimates of all records, for the population if possible."""
+    """Return the estimates for all strata together, for the population if possible."""
     if table is None or "estimate" not in table:
         return []
     target = "population" if "population" in set(table["target"]) else "file"
@@ -172,7 +172,7 @@ def _estimates(table: pd.DataFrame | None) -> list[Row]:
 
 
 def of_all_records(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a `table` that belong to no single stratum."""
+    """Return the rows of a `table` that are not about a single stratum."""
     return table[table["stratum"].isin(["", math.nan])] if "stratum" in table else table
 
 
@@ -208,5 +208,5 @@ def _coverage(check: pd.DataFrame) -> Row | None:
 
 
 def _numbers(column: "pd.Series[Any]") -> "pd.Series[float]":
-    """Return numbers, and truth values as 1 and 0."""
+    """Return a column as numbers, with True and False as 1 and 0."""
     return column.astype(str).replace({"True": "1", "False": "0"}).astype(float)

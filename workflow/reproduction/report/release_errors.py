@@ -1,4 +1,4 @@
-"""Errors of test releases against their exact epsilon, as a table and as a figure."""
+"""Tables and figures of the errors of test releases against their exact ε."""
 
 import json
 import math
@@ -24,12 +24,12 @@ COLUMNS = ("of", "estimates", "measure", "error", "expected_error", "number")
 MARGINS, PAIRS = "marginal distributions", "pairs"
 STATISTICS = {"means": "mean", "standard deviations": "standard deviation", "quantiles": "quantile"}
 DISTANCES = ("protected", "consistent", "weights", "synthetic", "shrunk")
-"""Columns of a check with total variation distances from the original proportions."""
+"""Columns of checks with total variation distances from the original proportions."""
 EUCLIDEAN = {"l2_estimate": "unbiased", "l2_consistent": "consistent", "l2_nearest": "two-step"}
-"""Columns of the check of a collection with Euclidean distances, each with its estimates."""
+"""Columns of checks of collections with Euclidean distances, and the names of the estimates."""
 INKS = ("#1f5fa8", "#c2571a", "#2e7d4f", "#8a3ca0", "#6b6f76", "#b31d28")
 LOOKS = (("-", "o"), ("--", "s"), ("-.", "^"), ("-", "D"), ("--", "v"), ("-.", "P"))
-"""Line and mark of each combination of further options."""
+"""Line style and marker of each combination of the further options."""
 EXPECTED = style.look("#9aa1a9", ":", label="expected error", zorder=1)
 KEYS_IN_ROW = 5
 MEAN_OF_NORMAL = math.sqrt(2 / math.pi)  # mean absolute value of a standard normal variable
@@ -40,7 +40,8 @@ def release_errors(tables: Mapping[str, pd.DataFrame]) -> list[Row]:
 
     The `tables` are ``check``, ``margins`` and ``pairs`` of the release. Rows have ``of`` (such as
     marginal distributions, pairs, means), ``estimates``, ``measure``, ``error``, ``expected_error``
-    (by stated standard errors, for normal errors; NaN without), ``number`` (of averaged values).
+    and ``number`` (of averaged values). The expected error follows from stated standard errors if
+    errors are normal; it is NaN without standard errors.
     """
     check = tables["check"]
     if "check" in check:
@@ -83,7 +84,7 @@ def _collected(check: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[tuple[Any, 
 
 
 def _numbers(check: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Yield absolute errors of statistics of numbers, in standard deviations of their columns."""
+    """Yield absolute errors of statistics of numbers, in standard deviations of the column."""
     statistic = check["statistic"]
     spread = check[statistic == "standard deviation"].set_index("attribute")["true"]
     scale = check["attribute"].map(spread[spread > 0])
@@ -105,12 +106,12 @@ def sweep_table(
     documents: Mapping[str, Mapping[str, Any]],
     tables: Mapping[str, Mapping[str, pd.DataFrame]],
 ) -> pd.DataFrame:
-    """Return the errors of all releases of a grid, with their settings and exact epsilons.
+    """Return the errors of all releases of a grid, with their settings and exact ε.
 
-    By release there are `settings` from the grid, public ``plan.json`` (`documents`), and `tables`
-    as for `release_errors`.
-    The columns are ``release``, the options, ``exact_epsilon`` (of a record), ``unit``,
-    ``records``, the columns of `release_errors`, ``data_source``.
+    The keys of all arguments are names of releases: `settings` are from the grid, `documents` are
+    the public ``plan.json``, and `tables` are as for `release_errors`. The columns are ``release``,
+    the options, ``exact_epsilon`` (of a record), ``unit``, ``records``, the columns of
+    `release_errors`, and ``data_source``.
     """
     rows: list[Row] = []
     for name, options in settings.items():
@@ -127,10 +128,10 @@ def sweep_table(
 
 @style.in_style
 def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figure:
-    """Plot errors against exact epsilon, from a `table` by `sweep_table`.
+    """Plot errors against exact ε, from a `table` of `sweep_table`.
 
-    The first of the `options` of the grid varies along a line, the others between lines. The entry
-    with the grid has a `name`.
+    The first of the `options` of the grid varies along a line, the others between lines. The title
+    begins with `name`, the name of the sweep.
     """
     known = table[np.isfinite(table["exact_epsilon"]) & table["error"].notna()]
     lines = texts(known, lambda row: ", ".join(f"{name}: {row[name]}" for name in options[1:]))
@@ -159,11 +160,11 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
 
     below = 0.75 + 0.25 * -(-len(keys) // KEYS_IN_ROW)
     columns, size = dict(zip(subjects, subjects, strict=True)), (4.5, 0, 0, 3 + below)
-    around, xlabel = (0.8, 0.2, 1.05, below), "exact epsilon of a record"
+    around, xlabel = (0.8, 0.2, 1.05, below), "exact ε of a record"
     figure, _ = style.panel_grid(
         {"": ""}, columns, panel, size, around, (0.28, 0), xlabel, 10.8, (False, False)
     )
     left_out = table.loc[~np.isfinite(table["exact_epsilon"]), "release"].nunique()
-    note = f"; {left_out} without a finite epsilon left out" if left_out else ""
+    note = f"; {left_out} without a finite ε left out" if left_out else ""
     title = f"{name}: errors of {table['release'].nunique()} test releases"
     return style.finish(figure, title, f"each drawn once{note}", keys, KEYS_IN_ROW)

@@ -1,4 +1,4 @@
-"""The report as pages in a folder, and as one file for mailing; both open without a network.
+"""Write the report as pages in a folder, or as one file for mailing; both work offline.
 
 The catalogs of the papers list the sections.
 """
@@ -34,7 +34,7 @@ def write(output: Path | str, contents: Contents) -> None:
 
 
 def render(contents: Contents) -> str:
-    """Return the report of `contents` as one page of HTML, with its figures and tables."""
+    """Return the report of `contents` as one HTML page that contains its figures and tables."""
     templates = _environment(contents, "", {})
     shown = _possible(contents)
     sections = [section for page in shown for section in page.sections]
@@ -80,7 +80,7 @@ def _body(
 
 
 def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environment:
-    """Return the environment of all templates; ``compiled`` caches compiled templates."""
+    """Return the environment of all templates; `compiled` is a cache of compiled templates."""
     folders = ("reproduction.report", "deniable.display", "reproduction.papers")
     own = {paper.key: jinja2.PackageLoader(f"reproduction.papers.{paper.key}") for paper in PAPERS}
     made = jinja2.Environment(
@@ -100,9 +100,9 @@ def environment(compiled: jinja2.BytecodeCache | None = None) -> jinja2.Environm
 
 
 def _environment(contents: Contents, results: str, places: Mapping[str, str]) -> jinja2.Environment:
-    """Return the environment with shared values.
+    """Return the environment with the values that all templates share.
 
-    ``results`` leads from a page to the results. Pages load figures from `places`, by name.
+    `results` is the path from a page to the results. `places` are the addresses of figures.
     """
     shared = environment()
     privacy = [each for page in PAGES for each in page.verdicts_on(contents.tables).privacy]

@@ -151,11 +151,11 @@ def by_sentence(readings: pd.DataFrame, claims: Iterable[Claim] = ()) -> pd.Data
     fails. Other claims are "no amount stated": the figure has the verdict on the sign, and the
     amount.
 
-    The p-value is the largest under any interpretation. A claim that depends on the interpretation
-    has to hold under one and to fail under another. Its p-value is the larger of both least
-    p-values, each times the number of interpretations (Bonferroni). Figure and worst comparison are
-    from the interpretation with the largest p-value among those with a comparison. Counts of
-    comparisons are sums over all interpretations.
+    The p-value is the largest under any interpretation. The verdict "depends on the reading"
+    requires one interpretation that holds and one that fails. Its p-value is the larger of both
+    least p-values, each times the number of interpretations (Bonferroni). Figure and worst
+    comparison are from the interpretation with the largest p-value among those with a comparison.
+    Counts of comparisons are sums over all interpretations.
     """
     rows = []
     unstated = {claim.id for claim in claims if claim.amount}

@@ -183,7 +183,7 @@ def on_average(pairs: Sequence[Pair], figure: str) -> Outcome:
 
 
 def equivalent(pairs: Sequence[Pair], figure: str, factor: float = SIMILAR) -> Outcome:
-    """Test that each of `pairs` differs by at most a `factor`, our margin, as in `below`."""
+    """Test that `pairs` differ by at most a `factor`, our margin; `figure` is as in `below`."""
     logs = [(logarithms(first), logarithms(second)) for first, second in pairs]
     return replace(within_tolerance(logs, math.log(factor), figure), our_margin=True)
 
@@ -284,7 +284,7 @@ def exact_row(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return the outcome of exact `decisions`; raise a `LookupError` if there is none."""
+    """Return exact `decisions` with a `figure`; raise a `LookupError` without decisions."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     return Outcome(require_any(found, "anything to decide from"), figure)
 

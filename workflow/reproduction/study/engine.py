@@ -107,7 +107,10 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean of `values` with Student's interval, which is infinite for one value."""
+    """Return the mean of `values` with Student's interval of level `confidence`.
+
+    The interval of a single value is infinite.
+    """
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -217,8 +220,8 @@ def simulate_chunk(
 
     The `simulator`, `study`, `replicates`, `block` and `root_seed` are as in `replicate`. The
     `summary` applies to replicates with one answer and without comparisons; others have medians.
-    The first columns are those of the setting and the output. Then come ``regenerated``,
-    ``ci_low``, ``ci_high``, ``replicates`` and any `EPSILON_COLUMNS`.
+    The first columns describe the setting and the output. Then come ``regenerated``, ``ci_low``,
+    ``ci_high``, ``replicates`` and any `EPSILON_COLUMNS`.
     """
     rows = []
     spends, compared = (getattr(simulator, name, None) for name in ("spends", "compared"))
@@ -258,7 +261,7 @@ def _by_runs(values: Floats, comparisons: Comparisons, generator: Generator) -> 
 
 
 def equivalent_replicates(values: Floats, low: float, high: float) -> float:
-    """Return the number of independent answers whose median is as precise as that of `values`.
+    """Return the number of independent answers with a median as precise as the median of `values`.
 
     The `values` have shape (replicates, answers). The 95 % interval of their median is from `low`
     to `high`. As many independent answers as replicates, each to a random query, have an interval
@@ -307,7 +310,10 @@ def _middles(times: Counts, run: Positions) -> Positions:
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of `resampled` values; the whole line if any is NaN."""
+    """Return the percentile interval of `resampled` values, of level `confidence`.
+
+    It is the whole line if a value is NaN.
+    """
     if np.isnan(resampled).any():
         return -np.inf, np.inf
     tail = (1 - confidence) / 2

@@ -65,13 +65,13 @@ def first_of(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def groups_of(table: pd.DataFrame, *columns: str) -> list[tuple[Row, pd.DataFrame]]:
-    """Return the distinct values of `columns`, in order of appearance, with their rows."""
+    """Return the values of `columns`, in order of appearance, each with its rows of a `table`."""
     groups: Any = table.groupby(list(columns), sort=False)
     return [(dict(zip(columns, values, strict=True)), part) for values, part in groups]
 
 
 def nearest(values: Iterable[float], target: float) -> float | None:
-    """Return the positive value with the smallest ratio to a `target` (or from it), or None.
+    """Return the positive one of `values` with the ratio nearest to a `target`, or None.
 
     >>> nearest([3, 9, 100], 10), nearest([0], 10)
     (9, None)
@@ -134,10 +134,10 @@ def all_rows(
     columns: Sequence[str] | Mapping[str, str] = (),
     caption: str = "",
 ) -> PageTable:
-    """Return all rows of a `table` as a `PageTable`, with the 95 % interval as one column.
+    """Return all rows of a `table` as a `PageTable` with a `label` and a `caption`.
 
     The `columns` are by default all that vary. A mapping gives their headings. Columns that the
-    table lacks are left out.
+    table lacks are left out. The 95 % interval is one column.
     """
     names = [name for name in columns if name in table] or [
         str(name)
@@ -183,7 +183,7 @@ def pivot(
 ) -> PageTable:
     """Return one row for each combination of `keys`, with one number for each value of a `column`.
 
-    The `table` has at most one row for each combination and value. A dash stands for a missing one.
+    The `table` has at most one row for each combination and value. A dash marks a missing one.
     A mapping of `keys` gives headings; columns that the table lacks are left out. The column
     `value`, by default the first of `VALUES`, has texts, or numbers in the format `text` ("short"
     or "percent"). If `intervals`, 95 % intervals follow in parentheses. `names` are the headings of

@@ -47,7 +47,10 @@ class Worst:
 def worst_of(
     table: pd.DataFrame, claimed: str, exact: str, of: str, settings: Mapping[str, str]
 ) -> Worst:
-    """Return the worst case of a `table` with at least one row; arguments are as in `extremes`."""
+    """Return the worst case of a `table` with at least one row.
+
+    The columns `claimed`, `exact` and `of`, and the formats `settings`, are as in `extremes`.
+    """
     ordered = worst_first(table, claimed, exact)
     row = rows_of(ordered.head(1))[0]
     place = _place(row, ordered, (claimed, exact), of, settings)

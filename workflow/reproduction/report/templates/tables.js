@@ -1,5 +1,5 @@
 "use strict";
-// All tables of a page can be opened at once, and a print has them all.
+// A button opens all tables of a page, and printing opens them too.
 const closed = () => [...document.querySelectorAll("details:not([open])")];
 const open = (tables) => tables.forEach((each) => (each.open = true));
 
@@ -9,7 +9,7 @@ let opened = [];
 addEventListener("beforeprint", () => open((opened = closed())));
 addEventListener("afterprint", () => opened.forEach((each) => (each.open = false)));
 
-// A list of claims shows those with the chosen verdict. Without this script it shows all.
+// Show only the claims with the chosen verdict. Without this script, all claims are shown.
 for (const filter of document.querySelectorAll(".filter")) {
   const section = filter.closest("section");
   const claims = [...section.querySelectorAll("[data-verdict]")];
