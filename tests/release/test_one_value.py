@@ -1,9 +1,31 @@
-"""One value of one record changes under the same random numbers: each byte of public/ that moves.
+"""Change one value of one record, keep the random numbers, and explain each changed byte of public.
 
-The idea is the one of Re:cord-play (PETS 2026): two runs on neighbouring files by one stream of
+The idea is the one of Re:cord-play (PETS 2026): two runs on neighbouring files with one stream of
 random numbers, in which everything that the mechanism does not randomize shows as a difference. The
-key of a release depends on its records, so here it is made independent of them.
-docs/faults.md has these expectations as a table.
+key of a release depends on its records, so here it is made independent of them. In a real release
+all random numbers change too. All policies for missing values are covered, and CSV, Parquet and
+Arrow. These may differ in the protected file:
+
+=====================  =============================================================================
+plan                   may differ
+=====================  =============================================================================
+columns                the row of the record, in its changed column or in the columns of its cluster
+strata                 the same; if the stratum changes, the whole row, because another matrix holds
+masked by dp           the changed number in the row of the record; a class is released unchanged
+masked with clusters   the changed column in any row, because clusters change; a class in its row
+masked by histograms   two counts by 1, for each column with another bin or class; and all numbers,
+                       because they are drawn from the counts
+mixed                  the same as in the part with the column
+collected              two counts of the client's block by 1, in each table that the client answers
+                       about the changed column; with a floor also later blocks of this table,
+                       because they follow from earlier answers
+=====================  =============================================================================
+
+Everything else is the same: documents, other rows, their order, and how files are written.
+SHA256SUMS follows from the files. plan.json has the MAC of the ledger's entry, which differs in any
+two ledgers. If a value becomes missing, the policy "category" acts like any other value, "refuse"
+publishes nothing, and "drop" gives the bytes of the file without the record, with one record fewer
+in README.txt and plan.json.
 """
 
 import hashlib

@@ -11,6 +11,7 @@ CONTENTS = {
     "Tutorial": ("tutorial",),
     "Your own file": (
         "own-data",
+        "threats",
         "pram",
         "numbers-and-clusters",
         "rrba",
@@ -21,8 +22,15 @@ CONTENTS = {
         "command-line",
         "optimized-matrices",
     ),
-    "The pipeline": ("/config/README", "faults", "sweeps", "cluster", "elsewhere"),
-    "The papers": ("findings", "checklist", "references"),
+    "The pipeline": (
+        "/config/README",
+        "troubleshooting",
+        "sweeps",
+        "cluster",
+        "elsewhere",
+        "timing",
+    ),
+    "The papers": ("findings", "checklist", "references", "glossary"),
     "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),
 }
 """The guides by heading. One that is missing here stops the build: Sphinx warns of it."""
