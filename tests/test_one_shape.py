@@ -462,7 +462,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: deniable.StrataPlan.from_schema(
             SCHEMA, ["sex"], retention={("F",): 0.9, ("M",): 0.9, ("X",): 0.9}
         ),
-        r"the stratum \('X',\) of sex is none",
+        r"the stratum \('X',\) of sex does not exist",
     ),
     "an epsilon below 0 in a stratum": (
         lambda: deniable.StrataPlan.from_schema(SCHEMA, ["sex"], {("F",): -1.0, ("M",): 1.0}),

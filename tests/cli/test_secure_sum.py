@@ -89,7 +89,7 @@ def test_a_file_of_counts_is_a_file_of_records(
     assert Path("again.json").read_text() == Path("total.json").read_text()
     counts.assign(n=0.5).to_csv("counts.csv", index=False)
     assert main(f"{SHARE} --count n".replace("north.csv survey", "counts.csv counts").split()) == 2
-    assert "column n: a number of records is a whole number" in capsys.readouterr().err
+    assert "column n: give numbers of records as integers" in capsys.readouterr().err
 
 
 ADD = "secure-sum add north/share-1-to-1.jsonl south/share-2-to-1.jsonl"

@@ -28,15 +28,15 @@ POINTS = 13  # of each curve of error by epsilon, which is interpolated between 
 def allocate_to_blocks(
     blocks: Sequence[Block], kinds: Sequence[str], epsilon: float, how: Split, tables: Tables = ()
 ) -> tuple[float, ...]:
-    """Return the epsilon of each of `blocks`; as fractions they sum to at most `epsilon`.
+    """Return the epsilon of each of the `blocks`.
 
-    This `epsilon`, above 0, is the one of a whole record. By "each" it is that of each block. The
-    ways "even" and "size" of the allocation (`how`) are as in
-    `deniable.privacy.allocate_by_size`. "optimal" minimizes the sum
-    over `tables`, by default all marginal distributions, of the mean variance of estimated
-    proportions, numerically, by interpolated curves of error by epsilon. It depends on `kinds`, the
+    The `epsilon`, above 0, is the one of a whole record. As fractions, the results sum to at most
+    it. With "each", it is the epsilon of each block instead. The budget allocations (`how`) "even"
+    and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" minimizes the mean variance
+    of estimated proportions, summed over the `tables`, by default all marginal distributions. The
+    search is numerical, on interpolated curves of error by epsilon. It depends on `kinds`, the
     mechanism of each block as in `choose`. Blocks in no table keep their even part. Raises
-    `DeniableError` if epsilon is not above 0, or too small to be split, or no block has two cells.
+    `DeniableError` if epsilon is not above 0 or too small, or no block has two cells.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.part.size for block in blocks]
@@ -100,7 +100,7 @@ def _optimum(
 def _curve(
     block: Block, kind: str, part: tuple[str, ...], epsilon: float, blocks: int
 ) -> "scipy.interpolate.PchipInterpolator":
-    """Return the logarithm of `Block.second_moments` by the logarithm of epsilon."""
+    """Return the logarithm of `Block.second_moments` as a function of the logarithm of epsilon."""
     at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, MAX_EPSILON), POINTS)
     moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]
     return scipy.interpolate.PchipInterpolator(np.log(at), np.log(moments))

@@ -1,4 +1,4 @@
-"""Randomize one Arrow batch by the numbers of its records, for engines that divide a file."""
+"""Randomize one Arrow batch by its record numbers, for engines that divide a file."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,14 @@ def randomized(
     """Return the protected columns of a `batch`, each record randomized by its record number.
 
     A batch is any part of a file in any order, also without rows. It has the columns and types of
-    the schema of the `plan`, which is of kind columns or strata. By the same `draws` a number
-    always has the same randomized values, those of `Plan.randomize`. The rows stay in their order.
+    the schema of the `plan`, which is of kind columns or strata. With the same `draws`, a record
+    number always has the same randomized values, as in `Plan.randomize`. The order of the rows does
+    not change.
 
-    The whole `numbers`, shape (rows,), count the records of the whole file from 0, without those
-    that the schema leaves out. They must differ in all batches of a file: two records of one number
-    would have the same random numbers. No ledger counts the epsilon. A `BoundsWarning` counts the
-    values of a column that lie outside its bounds.
+    The `numbers`, integers of shape (rows,), count the records of the whole file from 0, without
+    records that the schema leaves out. They must differ in all batches of a file: two records with
+    one number would have the same random numbers. No ledger counts the epsilon. A `BoundsWarning`
+    counts the values of a column that lie outside its bounds.
 
     Raises `DataError` if the records contradict the schema, and `DeniableError` if an argument is
     invalid, the schema leaves a record out, or the plan randomizes all records together.
@@ -45,7 +46,7 @@ def randomized(
     file = RecordsFile.open(batch, plan.schema_of_originals, passed=plan.passed)
     if len(batch):
         (records,) = file.portions(len(batch))
-    else:  # engines ask for the columns of the result in this way
+    else:  # engines learn the columns of the result from an empty batch
         codes: dict[str, Codes] = {each.name: known for each in plan.schema.randomized}
         passed = {name: batch[name].cast(plain_type(batch[name].type)) for name in plan.passed}
         records = RecordBatch(0, codes, passed)

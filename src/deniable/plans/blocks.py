@@ -1,6 +1,6 @@
 """Columns that share one channel, and the expected error of estimates from their randomized values.
 
-The estimates are proportions: of a category, or for a number of all values at or below a point.
+The estimates are proportions: of a category, or of the values of a number at or below a point.
 """
 
 import math
@@ -26,7 +26,7 @@ NEARLY_NONE = 1e-9  # proportion of an empty cell, so that each randomized value
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Attributes that share a channel for their joint cells."""
+    """Attributes that share one channel for their joint cells."""
 
     part: Domain  # the attributes
     points: Mapping[str, int]  # of the grid of each numeric attribute
@@ -34,7 +34,7 @@ class Block:
     categories_only: bool = False
     """Whether randomized values must be categories, so that columns and types stay the same."""
     beyond: bool = True
-    """Whether a number can be reported beyond the bounds of its grid nevertheless."""
+    """Whether a randomized number may lie beyond its bounds, even if `categories_only`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class Block:
         return np.asarray((self.prior + NEARLY_NONE) / (self.prior + NEARLY_NONE).sum())
 
     def _shares_of(self, attribute: Attribute) -> Floats:
-        """Return which proportions of an attribute contain each category, 0 or 1."""
+        """Return 1 where a proportion of an attribute has a category, (categories, proportions)."""
         if attribute.name not in self.points:
             return np.eye(attribute.size)
         points = self.points[attribute.name]
@@ -238,7 +238,7 @@ def count_cells(
         rows = _row_weights(batch, times)
         if np.any((rows % 1 != 0) | (rows >= 2**31)):
             raise DeniableError(
-                f"column {times and times.name}: a number of records is a whole number below 2^31"
+                f"column {times and times.name}: give numbers of records as integers below 2^31"
             )
         for number, part in enumerate(parts):
             cells = part.ravel([batch.codes[name] for name in part.names])
@@ -251,8 +251,8 @@ def weighted_cells(
 ) -> list[Floats]:
     """Return sums of weights and of their squares, shape (2, cells), for each of the `parts`.
 
-    Cells are joint cells of a part. Records in `batches` count by the column `weight`, else as one
-    each. Raises `DeniableError` if a weight is 0.
+    Cells are joint cells of a part. Records in `batches` count by the column `weight`, or without
+    it as one each. Raises `DeniableError` if a weight is 0.
     """
     sums = [np.zeros((2, part.size)) for part in parts]
     for batch in batches:

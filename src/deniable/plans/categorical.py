@@ -37,7 +37,7 @@ OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol")
 
 @dataclass(frozen=True, eq=False)
 class CategoricalPlan(Plan, Generic[OfProtocol]):
-    """A plan that sends columns through the channels of a protocol.
+    """A plan that randomizes columns by the channels of a protocol.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         ]
         if above or (self.keep_back and not self.invariant):
             raise DeniableError(
-                "matrices that are kept back are invariant, and no epsilon is above its bound"
+                "matrices that are kept back must be invariant, and no epsilon above its bound"
             )
         self.refuse_above_target()
         self._refuse_unmet()
@@ -109,7 +109,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     @property
     @abstractmethod
     def invariant(self) -> bool:
-        """Whether the channels leave the frequencies of the original records as they are."""
+        """Whether the expected frequencies of randomized records are the original ones."""
 
     @property
     def blocks(self) -> tuple[tuple[str, ...], ...]:
@@ -148,7 +148,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         """Return the table ``variance`` if matrices are kept back; `batches` as in `Plan`.
 
         It has the original proportion of each cell of a block, and the standard error of the
-        published one given the records and the matrices ([pram], (2.4), with weights (2.7)).
+        published proportion given the records and the matrices: [pram], (2.4), with weights (2.7).
         """
         if not self.keep_back:
             return {}
@@ -225,9 +225,9 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @abstractmethod
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
-        """Return the randomized values of the original records, `true`, drawn by a `source`.
+        """Return randomized values of the original records, `true`, drawn by a `source`.
 
-        `records` are their record numbers in the whole file, counted from 0.
+        The `records` are record numbers in the whole file, counted from 0.
         """
 
     def randomize(

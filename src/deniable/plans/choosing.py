@@ -1,4 +1,4 @@
-"""The channel of a block at an epsilon: of a stated kind, or of the least expected error."""
+"""The channel of a block at an epsilon: of a stated kind, or with the least expected error."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -48,14 +48,15 @@ def choose(
     """Return the channel of a `block`, with at most this exact `epsilon`.
 
     The `epsilon` is above 0, or any number for a block of one cell. Channels have an epsilon of at
-    most 30. The `kind` is one of `MECHANISMS`, or "best": the possible one of the least
-    `Block.error`; for a single number the square wave or generalized RR, with numbers as randomized
-    values. Laplace's noise and the staircase are not among these. On grids of 11 to 301 points, at
-    epsilons from .25 to 8, Laplace's error was 57 to 500,000 times the least. The staircase's error
-    was 1.7 to 121 times the least where its values distinguished all points. If `designs`, "best"
-    includes designs for the block's prior, of up to `MAX_DESIGNED_CELLS` cells. If `must`, an
-    impossible kind is an error. Otherwise the best is taken, and `why` says so. Raises
-    `DeniableError`, which names the block, if the channel is impossible.
+    most 30. The `kind` is one of `MECHANISMS`, or "best": the possible kind with the least
+    `Block.error`. For a single number, "best" compares the square wave and generalized RR, which
+    have numbers as randomized values. It does not compare Laplace noise and the staircase. On grids
+    of 11 to 301 points, at epsilons from .25 to 8, the error of Laplace noise was 57 to 500,000
+    times the least. The error of the staircase was 1.7 to 121 times the least where its values
+    distinguished all points. If `designs`, "best" includes designs for the block's prior, of up to
+    `MAX_DESIGNED_CELLS` cells. If `must`, an impossible kind is an error. Otherwise the best kind
+    takes its place, and `why` has the reason. Raises `DeniableError`, which names the block, if the
+    channel is impossible.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:
@@ -89,7 +90,7 @@ def _best(block: Block, epsilon: float, designs: bool) -> Choice:
         for kind, channel in _candidates(block, epsilon, designs)
         if not _fault_of(block, channel)
     ]
-    found.sort(key=lambda each: float(f"{each[0]:.12g}"))  # alike to rounding: the simpler first
+    found.sort(key=lambda each: float(f"{each[0]:.12g}"))  # equal up to rounding: simplest first
     (error, kind, channel), *others = found
     against = ", ".join(f"{other:.4g} by {name}" for other, name, _ in others)
     why = f"{kind}: {_in_words(error)}" + (f", against {against}" if against else "")
@@ -100,7 +101,7 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[s
     yield "generalized-rr", KeepOrReplace.of_epsilon(block.part.size, epsilon)
     if not _fault(block, "square-wave"):
         yield "square-wave", _made(block, epsilon, "square-wave")
-        return  # a number stays one, and its distribution is estimated best by smoothed EM
+        return  # a number stays a number; smoothed EM estimates its distribution best
     for each in protocol_candidates(block.part.size, epsilon):
         if each.kind != "generalized-rr":
             yield each.kind, each.channel

@@ -1,4 +1,4 @@
-"""Plans that send columns, or clusters of columns, through channels."""
+"""Plans that randomize columns, or clusters of columns, by channels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     schema, target, protocol, why, chosen_from, accept, order, part, made_by
         As in `CategoricalPlan`.
     invariant : bool
-        Whether the channels leave the frequencies of the original records as they are ([pram],
-        (2.1)); they then disclose these frequencies.
+        Whether the expected frequencies of randomized records are the original ones ([pram],
+        (2.1)). Invariant channels disclose these frequencies.
     """
 
     kind: ClassVar[str] = "columns"
@@ -60,7 +60,7 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
         return self.protocol.randomize(true, source, records)
 
     def responses(self, source: Any) -> "Responses":
-        from deniable.pram import StratifiedProtocol  # noqa: PLC0415 - a release needs none
+        from deniable.pram import StratifiedProtocol  # noqa: PLC0415 - releases do not need it
         from deniable.responses import ProtectedRecords, Table, table_within_strata  # noqa: PLC0415
 
         table_of = partial(Table.of, self.protocol)

@@ -1,4 +1,4 @@
-"""Plans as JSON documents: written, read, and verified."""
+"""Plans as JSON documents: write, read and verify them."""
 
 import math
 import re
@@ -17,7 +17,7 @@ from deniable.schema import schema_from_dict
 from deniable.texts import MAX_BYTES, read_given_json, text_of
 
 FORMAT, VERSION = "deniable-plan", 2
-RELEASE = "release"  # the block of a release in its public plan.json; no part of the plan
+RELEASE = "release"  # the block of a release in its public plan.json; not a part of the plan
 SCHEMA = re.compile(r"^format\s*:\s*[\"']?deniable-schema\b", re.MULTILINE)
 """A line of a schema in YAML."""
 DAMAGES = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
@@ -66,9 +66,9 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     """Rebuild a plan from its JSON document, and compare the plan with all statements in it.
 
-    `plan_to_json` returns such `values`; a block ``release`` is ignored. Raises `DataError`, with a
-    message that begins with the place, `where`, if the document is not a plan, has unknown fields,
-    or states other epsilons, guarantees or risks than follow from its channels and its schema.
+    `plan_to_json` returns such `values`; a block ``release`` is ignored. Raises `DataError` if the
+    document is not a plan or has unknown fields. Also if it states other epsilons, guarantees or
+    risks than follow from its channels and schema. Messages begin with the place, `where`.
     """
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         other = isinstance(values, dict) and values.get("format") == "deniable-schema"
@@ -142,7 +142,7 @@ def read_plan(path: Path | str) -> Plan:
 
 
 def write_plan(path: Path | str, plan: Plan) -> None:
-    """Write a `plan` to a file at a `path`; matrices that are kept back only for the owner."""
+    """Write a `plan` to a `path`; if matrices are kept back, only the owner can read the file."""
     write_json(Path(path), plan_to_json(plan), closed=plan.published is not plan)
 
 

@@ -23,7 +23,7 @@ from deniable.sampling import (
 )
 from deniable.schema import RecordBatch, RecordsFile, Schema, warn_outside
 
-if TYPE_CHECKING:  # a start of the workflow reads this module, and computes nothing
+if TYPE_CHECKING:  # the workflow imports this module at its start, before any computation
     import pandas as pd
 
     from deniable.channels import Channel
@@ -75,8 +75,8 @@ def answering_batches(
 ) -> Iterator[tuple[RecordBatch, Numbers]]:
     """Yield the `batches` of the respondents that answer, with their record numbers.
 
-    The batches of a `part` are held in memory, because the number of all records decides which
-    respondents answer.
+    With a `part`, all batches are held in memory, because the respondents that answer depend on
+    the number of all records.
     """
     if part is None:
         yield from ((each, range(each.first, each.first + len(each))) for each in batches)
@@ -259,8 +259,8 @@ class Plan(ABC):
     ) -> Iterator[pa.Table]:
         """Yield tables of the protected columns.
 
-        The `batches` have the order of the file. All random numbers come from the `source`. `watch`
-        receives each batch, for the data owner's risk measures.
+        The `batches` have the order of the file. All random numbers come from the `source`. The
+        function `watch` receives each batch, for the risk measures of the data owner.
         """
 
     def randomize_batch(
@@ -270,10 +270,10 @@ class Plan(ABC):
         source: RandomnessSource,
         watch: Watch | None = None,
     ) -> pa.Table:
-        """Return the protected columns of one `batch`, whose `records` have these numbers.
+        """Return the protected columns of one `batch`.
 
-        `source` and `watch` are as in `randomize`. Raises `DeniableError` if the plan randomizes
-        all records together.
+        The `records` are its record numbers in the whole file, from 0. `source` and `watch` are as
+        in `randomize`. Raises `DeniableError` if the plan randomizes all records together.
         """
         raise DeniableError(
             f"a plan of kind {self.kind} randomizes all records of a file together, not batch by "
@@ -308,7 +308,7 @@ class Plan(ABC):
         """Return the protected records of a `source`, a path or a table, for estimation."""
 
     def original_records(self, batches: Iterable[RecordBatch]) -> Any:
-        """Return the original records in `batches` that answer, for `compare_with_original`."""
+        """Return the original records of the respondents that answer, from `batches`."""
         domain = self.schema.domain()
         held = [batch for batch, _ in answering_batches(batches, self.part)]
         columns = (np.concatenate([each.codes[name] for each in held]) for name in domain.names)
@@ -323,9 +323,9 @@ class Plan(ABC):
     ) -> "pd.DataFrame":
         """Compare a test release with the original records.
 
-        By default as in `deniable.responses.compare_records`. `protected` is made by `responses`,
-        `original` by `original_records`. `estimates` are tables of the release by name; some may be
-        missing. The `generator` draws the release again, if the comparison does that.
+        By default as in `deniable.responses.compare_records`. `responses` returns `protected`, and
+        `original_records` returns `original`. The `estimates` are tables of the release by name;
+        some may be missing. If the comparison draws the release again, it uses the `generator`.
         """
         from deniable.responses import compare_records  # noqa: PLC0415 - loads SciPy
 
@@ -373,7 +373,8 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
     Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
     order of the records, so the respondent of each row is known. `deniable.protect` makes a
     release. A `BoundsWarning` counts values of a column outside its bounds. Raises `DataError` if
-    records contradict the schema, and `DeniableError` for a wrong `plan` or `source`, as a seed.
+    records contradict the schema. Raises `DeniableError` if the `plan` or the `source` has another
+    type, for example a seed as source.
 
     Parameters
     ----------
@@ -382,7 +383,7 @@ def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) 
     plan : Plan
         Of any kind.
     source : Generator, SystemRandomSource or KeyedDraws, optional
-        Source of random numbers; by default the operating system, which cannot repeat its draws.
+        Source of random numbers; by default the operating system, so that draws differ each time.
 
     Returns
     -------

@@ -29,7 +29,7 @@ UNKNOWN = "not shown: the matrices are kept back"
 
 @dataclass(frozen=True, eq=False)
 class KeptBackPlan(Plan):
-    """A plan of invariant matrices without the matrices; it follows from settings alone.
+    """A plan of invariant matrices without the matrices; it follows from the settings alone.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class KeptBackPlan(Plan):
 
     @property
     def epsilon(self) -> float:
-        """The bound of a record, which is not exact; the owner has the exact epsilon."""
+        """A bound on the epsilon of a record; only the data owner has the exact epsilon."""
         return sum_of_bounds(self.bounds)
 
     @property

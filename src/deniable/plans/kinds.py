@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from deniable.errors import DeniableError, shown
 from deniable.validation import fault_lines, message
 
-if TYPE_CHECKING:  # a config is checked without a computation
+if TYPE_CHECKING:  # the check of a config needs no computation
     from deniable.plans.interface import Plan
     from deniable.plans.settings import PlanOptions
 
@@ -56,8 +56,8 @@ def settings_class(kind: Any) -> "type[PlanOptions]":
 def settings_from(values: Mapping[str, Any], where: str = "plan") -> "PlanOptions":
     """Return the settings of a plan from plain `values`, with the ``kind`` of the plan.
 
-    Raises `DeniableError` if the kind is unknown, or with one line for each wrong option. The
-    message begins with the place, `where`.
+    Raises `DeniableError` if the kind is unknown or an option is invalid, with one line per option.
+    The message begins with the place, `where`.
     """
     kind = values.get("kind")
     if not isinstance(kind, str):

@@ -47,8 +47,8 @@ def make_plan(
     ----------
     schema : Schema
     epsilon : float, above 0, or Requirement
-        Of a whole record. The exact epsilons of the blocks add up to at most this. A requirement of
-        the record, beta or breach, is met by its `epsilon`.
+        Epsilon of a whole record. The exact epsilons of the blocks add up to at most this. In its
+        place a requirement of the record, beta or breach, which its `epsilon` meets.
     split : "even", "size", "optimal" or "each"
         The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
         number of categories, or by the least expected error of `tables`. With "optimal", columns
@@ -59,21 +59,21 @@ def make_plan(
     tables : sequence of sequences of str
         The tables of "optimal"; by default all marginal distributions.
     mechanism : "best" or a kind of `MECHANISMS`
-        For columns and clusters that can have it. Others have the best, and the plan says why.
-        "best" has the least mean variance of estimated proportions. The proportions of a number are
-        those at or below a point.
+        For columns and clusters that can have it. Others have the best one, and the plan states the
+        reason. "best" has the least mean variance of estimated proportions. For a number, these are
+        the proportions of values at or below a point.
     mechanisms : mapping of str to str, optional
         The mechanism of single columns, or of the cluster of a column; an impossible one is an
         error.
     responses : "any" or "categories"
-        Whether a column of text may have other values than its categories, as the best channels
-        often have. Columns of other types, and clusters, only have categories. A single number may
-        be reported beyond its bounds if its type allows that.
+        Whether a column of text may have other randomized values than its categories, as the best
+        channels often have. Columns of other types, and clusters, only have categories. With "any",
+        a single number may have randomized values beyond its bounds if its type allows that.
     prior : mapping of str to array, optional
         Public distributions, by column, at which errors are expected; by default uniform.
     data : RecordsFile, optional
-        The original records: a curator chooses by them, which must be accepted as
-        ``chosen_by_data``. Invariant matrices are made from them.
+        The original records. A choice by them must be accepted as ``chosen_by_data``. Invariant
+        matrices are made from them.
     clusters_from_data : pair of int and float, optional
         T_v and T_d, by which clusters are found in `data` (`clusters_from`); by default none.
     accept : sequence of str
@@ -151,7 +151,7 @@ def plan_from_protocol(
         The respondents.
     chosen_from, accept
         As in `Plan`. Matrices that were made from the records, as often in PRAM, are chosen by the
-        data, for any epsilon.
+        data, at any epsilon.
 
     Raises
     ------
@@ -190,7 +190,10 @@ def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choic
 
 
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:
-    """Return the `blocks` with distributions of the `data` as priors; refuse an empty file."""
+    """Return the `blocks` with distributions of the `data` as priors.
+
+    Raises `DeniableError` if the file has no records.
+    """
     counts = count_cells([block.part for block in blocks], data.portions())
     if not (records := int(counts[0].sum())):
         raise DeniableError("the file has no record to choose by")

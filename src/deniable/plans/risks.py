@@ -1,4 +1,4 @@
-"""Risks of plans: each one must be accepted by name, by the data owner."""
+"""Risks of plans, which the data owner must accept by name."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -57,7 +57,7 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
     """Return the risks of a file by name, each with its reason.
 
     They follow from its `schema`, from the information by which channels were chosen
-    (`chosen_from`), and from columns that are released by names of risks in `accept`.
+    (`chosen_from`), and from columns that are released because `accept` has the name of the risk.
     """
     holds = {
         "drafted": bool(schema.drafted),
@@ -76,7 +76,7 @@ def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_unaccepted(risks: Mapping[str, str], accept: Sequence[str], schema: Schema) -> None:
-    """Raise `DeniableError` if a name in `risks` is not in `accept`, or one there is not a risk.
+    """Raise `DeniableError` if a name in `risks` is not accepted, or a name in `accept` is unknown.
 
     The message names the columns of the `schema` that have a risk.
     """

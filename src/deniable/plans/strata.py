@@ -37,7 +37,7 @@ from deniable.schema import Schema
 
 MAX_STRATA = 4096
 OfEach = float | Mapping[Stratum, float]
-"""A number for all strata, or one for each, by its categories in the order of the columns."""
+"""One number for all strata, or one per stratum, by its categories in the order of the columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         *,
         retention: OfEach | None = None,
     ) -> "StrataPlan":
-        """Return the plan of an epsilon, or of a retention, in each stratum.
+        """Return the plan with an epsilon, or with a retention probability, in each stratum.
 
         Parameters
         ----------
@@ -87,11 +87,11 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         epsilon : float, or mapping of tuple of str to float, above 0
             Of all randomized columns together, allocated evenly, in all strata or in each.
         joint : sequence of sequences of str, optional
-            Columns that share a matrix; each of the others has its own.
+            Columns that share a matrix; each other column has its own.
         accept : sequence of str, optional
             Names of accepted risks; see `deniable.plans.RISKS`.
         retention : float, or mapping of tuple of str to float, in [0, 1]
-            In place of `epsilon`: the probability to retain a category, in each block. See
+            In place of `epsilon`: the retention probability of a category, in each block. See
             `deniable.pram.channel_of_retention`.
 
         Raises
@@ -110,7 +110,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         of_each = values if isinstance(values, Mapping) else dict.fromkeys(known, values)
         for stratum in (*known, *of_each):
             if stratum not in of_each or stratum not in known:
-                fault = "has no value" if stratum in known else "is none"
+                fault = "has no value" if stratum in known else "does not exist"
                 raise DeniableError(
                     f"the stratum {stratum!r} of {', '.join(strata)} {fault}; give a value to each "
                     f"combination of categories, as {known[0]!r}"

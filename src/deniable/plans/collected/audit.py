@@ -1,4 +1,4 @@
-"""The audit of a collection: epsilons computed from the matrices of its tables."""
+"""The audit of a collection: epsilons that are computed from the matrices of its tables."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from deniable.privacy import column_epsilon, largest_ratio
 from deniable.rrba import SEPARATOR, CollectedTable, CollectionDesign, rows_by_table, table_channel
 
 MAX_CELLS_BY_ENTRY = 256
-"""Cells of a table up to which every entry of its matrix is formed, in whole numbers."""
+"""Cells of a table up to which every entry of its matrix is computed, in integers."""
 DISTINCT_ENTRIES = "the two distinct entries of each column"
 THEOREM = "theorem_4_1"
 
@@ -25,8 +25,8 @@ def audit_design(
 
     The requested epsilon of a client's record is `target`, the stated one `record`. The tables q
     are the ones that clients received, from the `answers` that `deniable.rrba.collect_answers`
-    returns; without answers they reach the floor. ``unit`` is "answer" (one row per number of
-    cells), "record" or "record, target".
+    returns. Without answers, a q with a cell at the floor is used. ``unit`` is "answer" (one row
+    per number of cells), "record" or "record, target".
     """
     by_cells: dict[int, list[tuple[CollectedTable, Ratios]]] = {}
     records: list[tuple[float, Ratios]] = []
@@ -37,7 +37,7 @@ def audit_design(
         records.append((theorem, reduce(Ratios.composed, (found for _, found in received))))
     rows = []
     for cells, each in sorted(by_cells.items()):
-        # The answers farthest above their claim; if all claims hold, those of largest epsilon.
+        # The answers farthest above their claim; if all claims hold, the ones of largest epsilon.
         table, found = max(each, key=lambda own: (own[1].exact > own[0].epsilon, own[1].exact))
         row = found.row("answer", f"tables of {cells} cells", table.epsilon)
         rows.append(row | {THEOREM: table.claimed_epsilon})
@@ -51,7 +51,7 @@ def _questions(
     design: CollectionDesign, answers: pd.DataFrame | None
 ) -> Iterator[list[tuple[CollectedTable, Ratios]]]:
     """Yield the tables of each question, and of each block if there are `answers`."""
-    # All tables of a memory are uniform, and the answers are about combinations of them.
+    # With a memory all tables q are uniform, and the answers are about combinations of tables.
     rows = None if answers is None or design.memory else rows_by_table(answers)
     for question in design.asked:
         # Clients of a block answer about all tables of a question, or about none of them.
@@ -74,7 +74,7 @@ def _sent(
 
 
 def _at_floor(table: CollectedTable) -> tuple[Fraction, ...]:
-    """Return a distribution over the cells of a `table`, one of them at the floor."""
+    """Return a distribution over the cells of a `table`, with one cell at the floor."""
     if table.cells == 1:
         return (Fraction(1),)
     least = Fraction(table.floor) / table.cells
@@ -86,7 +86,7 @@ def _ratios(keep: float, sent: tuple[Fraction, ...]) -> Ratios:
     """Return the largest ratio of p I + (1 - p) 1 q'."""
     p, cells, total = Fraction(keep), len(sent), sum(sent)
     shipped = column_epsilon(table_channel([float(q) for q in sent], keep).matrix())
-    # Floats sum to 1 up to rounding; the rows are distributions.
+    # Floats sum to 1 only up to rounding, so fractions are divided by their sum.
     fakes = [(1 - p) * proportion / total for proportion in sent]
     if cells > MAX_CELLS_BY_ENTRY:
         ratio = None if min(fakes) == 0 else max((p + fake) / fake for fake in fakes)

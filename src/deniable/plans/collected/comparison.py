@@ -36,12 +36,13 @@ def compare_tables(
 
     The `estimates` are the tables ``consistent``, ``two_step`` and ``independence`` of
     `deniable.Released`. A table that is missing has no columns in the result. There is one row per
-    table: ``columns``, ``cells``; ``l2_*`` and ``js_*``, the Euclidean and the Jensen-Shannon
-    distance between the original proportions and the unbiased estimate (l2 only, since it can be
-    negative), the ``consistent`` table, the ``nearest`` table without negative cells, and the
-    ``independent`` one; ``covered``, the proportion of cells with the original proportion in the
-    95 % interval for the file; the decision of the test; and ``original_p_value`` and
-    ``original_cramers_v`` (of pairs) of Pearson's test with the original records.
+    table, with ``columns`` and ``cells``. ``l2_*`` and ``js_*`` are the Euclidean and the
+    Jensen-Shannon distance from the original proportions. They are for the unbiased estimate (l2
+    only, since it can be negative), the ``consistent`` table, the ``nearest`` table without
+    negative cells, and the ``independent`` one. ``covered`` is the proportion of cells with the
+    original proportion in the 95 % interval for the file. Then there are the decision of the test,
+    and ``original_p_value`` and ``original_cramers_v`` (of pairs) of Pearson's test with the
+    original records.
     """
     parts = {
         name: {str(key): own for key, own in estimates[name].groupby("columns", sort=False)}

@@ -93,7 +93,7 @@ class CollectedPlan(Plan):
         keep: float | None = None,
         update: Update = "pooled",
     ) -> "CollectedPlan":
-        """Return the plan of an epsilon of a client's record, over all of its answers.
+        """Return the plan with an epsilon of a client's record, over all of its answers.
 
         Parameters
         ----------
@@ -108,13 +108,13 @@ class CollectedPlan(Plan):
         floor : float, in (0, 1], optional
             With a floor w, fake answers follow the estimates so far, and no cell of a table of m
             cells is below w / m. By default fake answers are uniform. At 0, for an `update` by
-            Algorithm 1 as printed, no finite epsilon holds: the risk ``no_floor``.
+            Algorithm 1 as published, no finite epsilon holds: the risk ``no_floor``.
         block : int, at least 1, or "section_5"
             Number of clients that receive the same tables; see `deniable.rrba.section_5_block`.
         accept : sequence of str, optional
             Names of accepted risks.
         keep : float, in (0, 1)
-            In place of `epsilon`: the probability p to keep an answer.
+            In place of `epsilon`: the retention probability p of an answer.
         update : "pooled", "first_version" or "second_version"
             How fake answers with a floor follow the answers: all of them, or by a version of
             Algorithm 1 of [rrba]. The first version has blocks of 1.
@@ -128,7 +128,7 @@ class CollectedPlan(Plan):
         if epsilon is not None and keep is None:
             refuse_bad_budget(epsilon)
             if floor == 0:
-                raise DeniableError("without a floor no epsilon can be requested; give p")
+                raise DeniableError("with floor 0 no epsilon can be requested; give p")
             keep_of = keep_for_record(epsilon, floor)
         elif keep is not None and epsilon is None:
 
@@ -173,8 +173,8 @@ class CollectedPlan(Plan):
     def audit(self, answers: pd.DataFrame | None = None) -> pd.DataFrame:
         """Compare each stated epsilon with one that is computed independently.
 
-        The matrix p I + (1 - p) 1 q' of each table has its ratios computed entry by entry, in
-        fractions. With a floor, q is a distribution that reaches the floor.
+        The ratios of the matrix p I + (1 - p) 1 q' of each table are computed entry by entry, in
+        fractions. With a floor, q is a distribution with a cell at the floor.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Expected errors of each mechanism at each epsilon, for the data owner, without any draw."""
+"""Expected errors of each mechanism at each epsilon, for the data owner, without random draws."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ WAYS: tuple[tuple[str, Split], ...] = (
 class MechanismComparison:
     """Mechanisms at several epsilons.
 
-    The `table` has one row per epsilon, mechanism, budget allocation and clusters: the requested
-    ``epsilon``, the ``exact_epsilon`` of a record, ``mechanism``, ``split``, ``clusters``;
-    ``posterior_of_1_percent``, the largest posterior of a prior probability of .01; root mean
-    squared errors that randomization adds to estimated proportions of these records, ``margins``,
-    ``pairs`` (NaN for a single column) and one column for each stated table; and ``recommended``,
-    at its epsilon. Proportions of a number are those at or below a point. The `recommendation` has
-    one text per epsilon: the mechanism of the least error of the stated tables, by default of the
-    margins, and the reason.
+    The `table` has one row per epsilon, mechanism, budget allocation and clusters. Its columns are
+    the requested ``epsilon``, the ``exact_epsilon`` of a record, ``mechanism``, ``split``,
+    ``clusters``, and ``posterior_of_1_percent``, the largest posterior of a prior probability of
+    .01. Then there are root mean squared errors that randomization adds to estimated proportions
+    of these records: ``margins``, ``pairs`` (NaN for a single column) and one column per stated
+    table. For a number these are proportions at or below a point. ``recommended`` marks one row per
+    epsilon. The `recommendation` has one text per epsilon: the mechanism with the least error of
+    the stated tables, by default of the marginal distributions, and the reason.
     """
 
     table: pd.DataFrame
@@ -75,10 +75,10 @@ def compare(
 ) -> MechanismComparison:
     """Return the expected errors of each mechanism at each exact epsilon of a record.
 
-    The errors have closed forms; nothing is drawn. Columns and clusters count as independent of
-    each other. The comparison has each mechanism for all columns that can have it (others have the
-    best), and the best for each column with three budget allocations. With stated tables that
-    share no column, it also has these tables as clusters.
+    The errors have closed forms, and no random numbers are drawn. Columns and clusters count as
+    independent of each other. Each mechanism is compared for all columns that can have it; others
+    have the best one. The best mechanism for each column is compared with three budget allocations.
+    Stated tables that have no column in common are also compared as clusters.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def compare(
     clusters, responses
         As in `deniable.plans.make_plan`.
     prior : mapping of str to array, optional
-        Public distributions, by column; uniform for columns that it lacks, so for all if empty. By
-        default the original ones, for the data owner only: see `MechanismComparison.chosen_from`.
+        Public distributions, by column; columns without one have a uniform distribution. By default
+        the original ones, for the data owner only: see `MechanismComparison.chosen_from`.
     progress : callable, optional
-        Receives each epsilon before its mechanisms are made.
+        Receives each epsilon before its mechanisms are compared.
 
     Raises
     ------

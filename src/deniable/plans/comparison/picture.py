@@ -1,4 +1,4 @@
-"""The picture of a comparison: error against exact epsilon, a line for each way to spend it."""
+"""Figure of a comparison: error against exact epsilon, one line per mechanism and allocation."""
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
     *("#1b1f24", "#7a7a7a", "#8c510a", "#b2182b", "#5e3c99"),
 )
-LINES = ("-", "--")  # first columns by themselves, or in the clusters given
+LINES = ("-", "--")  # first for columns alone, or in the given clusters
 AROUND = (0.7, 0.2, 0.9, 1.5)
 OF_A_WAY = ["mechanism", "split", "clusters"]
 OTHERS = (*OF_A_WAY, "epsilon", "exact_epsilon", "posterior_of_1_percent", "recommended")
@@ -21,7 +21,7 @@ OTHERS = (*OF_A_WAY, "epsilon", "exact_epsilon", "posterior_of_1_percent", "reco
 
 @style.in_style
 def draw(table: pd.DataFrame) -> Figure:
-    """Draw the `table` of a `Comparison`: a panel for margins, pairs and each stated table."""
+    """Plot the `table` of a `MechanismComparison`, with one panel per column of errors."""
     shown = [name for name in table.columns if name not in OTHERS and table[name].notna().any()]
     ways = table[OF_A_WAY[:2]].drop_duplicates().itertuples(index=False, name=None)
     colours = dict(zip(ways, COLOURS, strict=False))

@@ -28,9 +28,10 @@ def records_for_error(
     The columns are ``columns``; ``values``, the number r of randomized values; ``absolute``, in the
     worst case, and ``relative``, at equal frequencies, for proportions of randomized values;
     ``propagation``; and ``estimate_absolute``, ``estimate_relative``, for estimates. Their errors
-    are larger by the propagation factor, so they need its square times as many records: exactly for
-    matrices with one value on the diagonal and one elsewhere, else at least. They are missing if
-    there are more randomized values than categories, and infinite for singular matrices.
+    are larger by the propagation factor, so they need its square times as many records. This number
+    is exact for matrices with one value on the diagonal and one elsewhere, and otherwise a lower
+    bound. It is missing if there are more randomized values than categories, and infinite for
+    singular matrices.
 
     Raises `DeniableError` if the plan has no channels, a column is unknown, a number out of range.
     """

@@ -1,4 +1,4 @@
-"""The guarantees of masked numbers, and the audit of all claims about them."""
+"""Guarantees of masked numbers, and the audit of all claims about them."""
 
 import math
 from dataclasses import asdict
@@ -71,7 +71,7 @@ def domains_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
 
 
 def claims_to_json(mechanism: NumericMechanism) -> list[dict[str, Any]]:
-    """Return all claims about a `mechanism`, the ones that fail too, as JSON values."""
+    """Return all claims about a `mechanism` as JSON values, also the claims that fail."""
     proved = ((each, each.proved_epsilon) for each in verdicts(mechanism))
     return [
         asdict(each) | {"proved_epsilon": None if known is None else epsilon_to_json(known)}

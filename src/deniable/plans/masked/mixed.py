@@ -1,4 +1,4 @@
-"""The plan that masks numbers and randomizes the other columns of the same records."""
+"""Plans that mask numbers and randomize the other columns of the same records."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,7 +36,7 @@ SUM = "numbers and categories are drawn independently, so their epsilons are add
 
 @dataclass(frozen=True, eq=False)
 class MixedPlan(Plan):
-    """Masked numbers beside randomized columns, in one file with one row for each record.
+    """A plan that masks numbers and randomizes other columns, in one file with one row per record.
 
     Both parts are plans of their own. Their random numbers are independent, and another record can
     change both parts, so the exact epsilon of a record is the sum. `of` makes the plan from its

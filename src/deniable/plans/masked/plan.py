@@ -1,4 +1,4 @@
-"""The plan that masks the numbers of records, with its proved and its claimed epsilon."""
+"""Plans that mask the numbers of records, with their proved and their claimed epsilon."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -307,10 +307,10 @@ class MaskedPlan(Plan):
         """Compare a test release with the original records; the parameters are as in `Plan`.
 
         `protected`, in the order of `original`, contains all `estimates`. The `generator` also
-        draws the random numbers of the intruder and the classifiers. Rows of
-        `deniable.idp.audit.measure_utility`, with their names in ``statistic``, follow the rows of
-        `deniable.idp.audit.compare_estimates`. The measures compare records one by one, so there
-        are none if the order is permuted.
+        draws the random numbers of the intruder and the classifiers. The rows of
+        `deniable.idp.audit.compare_estimates` come first. Then come the measures of
+        `deniable.idp.audit.measure_utility`, with their names in ``statistic``. They compare
+        records one by one, so they are left out if the order is permuted.
         """
         compared = compare_estimates(self.mechanism, original, protected.estimates(), generator)
         if self.order == "permuted":

@@ -1,4 +1,4 @@
-"""The numeric records that a masked plan reads, and the columns that it may have."""
+"""The numeric records of a masked plan, and a check of its columns."""
 
 from collections.abc import Sequence
 

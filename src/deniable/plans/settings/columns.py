@@ -1,4 +1,4 @@
-"""Settings of plans that send columns, or clusters of columns, through channels."""
+"""Settings of plans that randomize columns, or clusters of columns, by channels."""
 
 import math
 from dataclasses import replace
@@ -31,7 +31,7 @@ class PrintedMatrix(Strict):
 
 
 class ColumnsSettings(ChannelOptions):
-    """A plan that sends columns, or clusters of columns, through channels.
+    """A plan that randomizes columns, or clusters of columns, by channels.
 
     One of `epsilon`, `beta`, `breach`, `p` and a mapping `matrix` is given. config/README.md
     describes all options.
@@ -93,7 +93,7 @@ class ColumnsSettings(ChannelOptions):
         from_records = self.clusters is not None and self.clusters.source == RECORDS
         by_matrix = getattr(self.matrix, "from_records", False)
         together = bool(self.joint) or self.clusters is not None
-        # A joint channel is refused if its cells are too many for the number of records.
+        # A joint channel is refused if it has too many cells for the number of records.
         numbered = self.p is not None and together and self.cluster_mechanism != "kronecker"
         return self.choose_from == "records" or from_records or by_matrix or numbered
 

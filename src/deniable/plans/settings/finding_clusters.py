@@ -47,8 +47,8 @@ class ClustersSettings(Strict):
     def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], Origin]":
         """Return the clusters of the schema's columns, and the information that they follow from.
 
-        Raises `DeniableError` if the records or the release are missing in `given`, or the release
-        has other columns.
+        Raises `DeniableError` if `given` lacks the records or the release, or the release has other
+        columns.
         """
         from deniable.plans.settings.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ class ClustersSettings(Strict):
         return clusters_from_tables(domain, tables, *how), "randomized answers"
 
     def _tables(self, domain: "Domain", responses: "Responses") -> "dict[tuple[str, str], Floats]":
-        """Return the two-way tables of randomized values that dependences are measured on."""
+        """Return the two-way tables, from randomized values, by which dependences are measured."""
         from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
 
         try:

@@ -26,7 +26,7 @@ class _Matrix(Strict):
 
     @property
     def is_invariant(self) -> bool:
-        """Whether matrices leave the frequencies of the original records as they are."""
+        """Whether the expected frequencies of randomized records are the original ones."""
         return False
 
     @property

@@ -1,4 +1,4 @@
-"""Options that the settings of several kinds of plans have."""
+"""Options of the settings of several kinds of plans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -95,7 +95,7 @@ class RecordOptions(PlanOptions):
 
 
 class ChannelOptions(RecordOptions, PrivacyOptions):
-    """Options of plans that send columns through channels; those in `joint` share a channel.
+    """Options of plans that randomize columns by channels; groups of columns in `joint` share one.
 
     `epsilon`, `beta` or `breach` is of the record.
     """
