@@ -1,25 +1,30 @@
 """Check the numbers of docs/findings.md against the tables of a run.
 
-Called by ``make check``, for a full-size run on the published data only: others have other numbers.
-Every number of the findings is a row of docs/findings.csv, apart from what a paper prints (the
-paragraphs headed so), names of sections and tables, and settings with their names (p = .7).
-A row has the words as they are quoted, and where their first number comes from:
+``make check`` calls this module for a full-size run on the published data, because other runs have
+other numbers. Every number of the findings is a row of docs/findings.csv. Exceptions are paragraphs
+that begin with "Published", names of sections and tables, and settings with their names (p = .7).
+A row has the quoted words, and the source of their first number:
 
-- table, where (``column=value`` or ``column!=value``, joined by ``;``) and column: the one value
-  there, rounded as it is quoted. ``x / y`` is a ratio. ``count``, ``min x``, ``max x`` are of all
-  rows meant; of a ``verdict``, which all of them have, the words quoted hold the name;
+- table, where (``column=value`` or ``column!=value``, joined by ``;``) and column: the only value
+  of these rows, rounded as in the quotation. ``x / y`` is a ratio. ``count``, ``min x`` and
+  ``max x`` refer to all rows. If the column is ``verdict``, all rows have the same one, and the
+  quotation contains it. A table without this column holds if ``holds`` is true in all rows, and
+  fails otherwise;
 - table ``config``: the value of an option, by its path;
-- table ``printed``, ``setting``, ``proved``, ``test``: what a paper prints, a study is told, what
-  follows from what is said there, what a file of tests holds.
+- table ``checklist``: a verdict of resources/checklist.csv;
+- table ``published``, ``setting``, ``proved`` or ``test``: a number of the paper, of a study's
+  settings, of a proof, or of a file of tests.
 
-The text and the row must speak of the same cell. Settings that the quotation names ("k = 3",
-"iDP-LS", "the printed update"), else those of its sentence, else those of its paragraph, must have
-the row's value among them, column by column (`OTHER_CELL`). So quote as many words as name the cell
-where a sentence has several. "At least" rounds down, "at most" and "up to" round up. "N of 100" is
-of exactly 100 replicates.
+Each row of the opening table is a paragraph. It quotes its verdict, unless the verdict is "our
+finding" and the claim names no paper.
 
-A simulated number of three digits stands with its interval; an exact one stands in a paragraph that
-says so.
+The text and the row of findings.csv must have the same settings. Settings are first read from the
+quotation ("k = 3", "iDP-LS", "the published update"), otherwise from its sentence, otherwise from
+its paragraph. The row's value must be among them, column by column (`OTHER_CELL`). Where a sentence
+has several settings, quote enough words. "At least" rounds down, "at most" and "up to" round up.
+"N of 100" requires exactly 100 replicates.
+
+A simulated number of three digits needs its interval. An exact one needs a paragraph that says so.
 """
 
 import csv
@@ -35,7 +40,8 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 FINDINGS = ROOT / "docs" / "findings.md"
 QUOTED = ROOT / "docs" / "findings.csv"
-TOLD_ELSEWHERE = {"printed", "setting", "proved", "test"}
+CHECKLIST = ROOT / "resources" / "checklist.csv"
+OTHER_SOURCES = {"published", "setting", "proved", "test"}
 INTERVAL = {"ci_low", "ci_high"}
 CERTAIN = ("epsilon", "published")
 """Beginnings of columns that are exact beside a simulated one."""
@@ -48,14 +54,16 @@ NO_RESULT = re.compile(
         [
             r"`[^`]*`",
             r"\]\([^)]*\)",
-            # Places in a paper: section 6.4, Tables 4 and 5, (2.6), 4.3.
+            # Places in a paper: section 6.4, Tables 4 and 5, (2.6), [multirr], 6.5, 4.3.
+            r"\[(?:multirr|pram|idp|rrba)\], \d(?:\.\d)*",
             r"\b(?:[Ss]ections?|Tables?|Figures?|Theorem|Propositions?|Corollary|Definition|Algorithm|"
             rf"Example|Eq\.|[Ss]tep) {PLACE}(?:(?:, | and | to |, and ){PLACE})*",
             r"\(\d[\d.]*\)",
-            r"\b4\.[123](?='s|[ :]\b)",
+            r"\b4\.[123](?='s|[ :]\b|\))",
             # Settings by their names: p = .1 and .3; and formulas.
-            r"\b(?:p|k|n|m|t|e|sigma|T_v|T_d|epsilon|gamma|effect|factor|parity|modulo)"
+            r"\b(?:p|k|n|m|t|e|sigma|T_v|T_d|gamma|effect|factor|parity)"
             rf"(?:,| of|:| =| \+| -|) {LIST}",
+            rf"\bε = {LIST}",
             rf"(?<![\w.])\(?{NUMBER} ?[-+/|][^,;.]*?\)(?:\))*",
             r"\b95 %",
         ]
@@ -69,7 +77,7 @@ SETTINGS = {
     "n": "n",
     "sigma": "sigma",
     "t_v": "T_v",
-    "epsilon": "epsilon",
+    "epsilon": "ε",
     "effect": "effect",
     "domain_factor": "domain factor",
 }
@@ -93,7 +101,7 @@ NAMES: dict[str, dict[str, str | tuple[str, ...]]] = {
     "projection": {"clip": "clip", "maximum likelihood": "likelihood", "Euclidean": "simplex"},
     "reading": {r"\*keep\*": "keep"},
     "matrix": {r"\*keep\*": "keep"},
-    "update": {"printed update": "printed", "projected": "projected", "pooled": "pooled"},
+    "update": {"published update": "printed", "projected": "projected", "pooled": "pooled"},
     "method": {
         r"iDP-LS": "idp_ls",
         r"iDP-CBLS": "idp_cbls",
@@ -107,7 +115,7 @@ NAMES: dict[str, dict[str, str | tuple[str, ...]]] = {
         "that stays uniform": ("rrba", "rrba_uniform"),
         "true table": "rrba_at_truth",
         "MCIndep": "mcindep",
-        "knows the channel": "channel_aware",
+        "adjusted for randomization": "channel_aware",
         "plain Laplace": "dp",
         r"Laplace|[Tt]he text's own test": ("laplace", "laplace_honest", "laplace_true_limit"),
         r"floor `\.5": "rrba_half_floor",
@@ -130,21 +138,22 @@ NAMES: dict[str, dict[str, str | tuple[str, ...]]] = {
         "density": "density",
         "fixed acidity": "fixed acidity",
     },
-    "margins": {"skewed margins": "skewed", "uniform margins": "uniform"},
+    "margins": {"skewed marginals": "skewed", "uniform marginals": "uniform"},
     "hypothesis": {"true null|under the null": "H0", "dependence|under the alternative": "H1"},
 }
 """Columns with names, and the words of the text for their values."""
 BOUNDS = {"at least": 1, "at most": -1, "up to": -1}
-"""Words before a number that is a bound, and the sign of what the value may have more."""
+"""Words before a bound, and the sign of its possible rounding error."""
 IN_PERCENT = {"tables/rrba_table3", "tables/rrba_power"}
 """Tables with rates in per cent. Others have proportions."""
 ROUNDED_DOWN = "rounded down"
-"""Words in the sentence of numbers that are all lower bounds."""
+"""Words in a sentence with lower bounds only."""
 OTHER_CELL = "the text names {named} here, the row has {column}={value}"
+OUR_FINDING = "our finding"
 
 
 class Quotation(NamedTuple):
-    """A number in the findings, and where it comes from."""
+    """A number or verdict in the findings, and its source."""
 
     quoted: str
     table: str
@@ -159,14 +168,15 @@ def quotations() -> list[Quotation]:
 
 
 def paragraphs() -> list[str]:
-    """Return the paragraphs of the findings that say what was found, each in one line."""
-    blocks = re.split(r"\n\s*\n|\n(?=[-#] )", FINDINGS.read_text(encoding="utf-8"))
+    """Return the paragraphs and table rows with our findings, each in one line."""
+    blocks = re.split(r"\n\s*\n|\n(?=[-#] |\|)", FINDINGS.read_text(encoding="utf-8"))
     lines = [re.sub(r"\s+", " ", block).strip() for block in blocks]
-    return [line for line in lines if not line.startswith(("#", "**Printed", "Shown by", "["))]
+    others = ("#", "**Published", "Shown by", "[", "|---")
+    return [line for line in lines if not line.startswith(others)]
 
 
 def places(quoted: str, text: str) -> list[re.Match[str]]:
-    """Return where a quotation stands in a text."""
+    """Return the places of a quotation in a text."""
     return [*re.finditer(rf"(?<![\d.]){re.escape(quoted)}(?![\d])(?!\.\d)", text)]
 
 
@@ -190,7 +200,7 @@ def named_settings(text: str) -> dict[str, set[str | float]]:
 
 
 def other_cell(quotation: Quotation) -> str | None:
-    """Return how the text names another cell than the row, None if it does not."""
+    """Return the difference if the text names another setting than the row."""
     lines = [line for line in paragraphs() if places(quotation.quoted, line)]
     texts = quotation.quoted, " ".join(sentences(quotation.quoted)), " ".join(lines)
     levels = [named_settings(text) for text in texts]
@@ -220,8 +230,21 @@ def bound_of(quoted: str) -> int:
     return 0
 
 
+def unsupported() -> list[str]:
+    """Return the rows of the opening table with a verdict that no quotation supports."""
+    rows = [line for line in paragraphs() if line.startswith("|")][1:]
+    words = [each.quoted for each in quotations() if each.column == "verdict"]
+    found = []
+    for row in rows:
+        claim, verdict = (cell.strip() for cell in row.split("|")[1:3])
+        own = verdict == f"`{OUR_FINDING}`" and not claim.startswith("[")
+        if not own and not any(verdict in each and places(each, row) for each in words):
+            found.append(row)
+    return found
+
+
 def unlisted() -> list[str]:
-    """Return the numbers of the findings that no row lists, each with the words around it."""
+    """Return the numbers without a row, each with the words around it."""
     found = []
     quoted = sorted({each.quoted for each in quotations()}, key=len, reverse=True)
     for paragraph in paragraphs():
@@ -240,15 +263,15 @@ def number_in(quoted: str) -> str:
 
 
 def holds(quoted: str, value: float, bound: int = 0) -> bool:
-    """Return whether a value rounds to a quoted number; shares may be quoted "of 100".
+    """Return whether a value rounds to a quoted number. Proportions may be quoted "of 100".
 
     A lower `bound` (1) is rounded down, an upper one (-1) up, other numbers to the nearest.
-    Zeros at the end of a whole number stand for digits that are not told, but for the first two.
+    Zeros at the end of a whole number are not significant after the first two digits.
     """
     digits, _, power = number_in(quoted).partition("e")
     decimals = len(digits.partition(".")[2])
-    untold = 0 if decimals else min(len(digits) - len(digits.rstrip("0")), max(0, len(digits) - 2))
-    unit = 10.0 ** (int(power or 0) - decimals + untold)
+    zeros = 0 if decimals else min(len(digits) - len(digits.rstrip("0")), max(0, len(digits) - 2))
+    unit = 10.0 ** (int(power or 0) - decimals + zeros)
     if "of 100" in quoted:
         value *= 100
     more = (value - float(number_in(quoted))) / unit
@@ -259,7 +282,7 @@ def holds(quoted: str, value: float, bound: int = 0) -> bool:
 
 @cache
 def read(path: Path) -> pd.DataFrame:
-    """Return a table as text, or the options of the config as its one row."""
+    """Return a table as text, or the options of the config as one row."""
     if path.name == "config.csv":
         values: dict[str, Any] = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
         return pd.json_normalize(values).astype(str)
@@ -267,8 +290,9 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def meant(quotation: Quotation, results: Path) -> pd.DataFrame:
-    """Return the rows of the table that a quotation is about."""
-    table = read(results / f"{quotation.table}.csv")
+    """Return the table's rows for a quotation."""
+    checklist = quotation.table == "checklist"
+    table = read(CHECKLIST if checklist else results / f"{quotation.table}.csv")
     for part in filter(None, quotation.where.split(";")):
         column, differs, value = re.fullmatch(r"([^=!]+)(!?)=(.*)", part).groups()  # type: ignore[union-attr]
         table = table[(table[column] == value) != bool(differs)]
@@ -276,7 +300,7 @@ def meant(quotation: Quotation, results: Path) -> pd.DataFrame:
 
 
 def value_of(quotation: Quotation, rows: pd.DataFrame) -> float:
-    """Return the number that is quoted; ValueError if there is none, or several."""
+    """Return the quoted number. No number, or several, raise a `ValueError`."""
     aggregate, _, column = quotation.column.rpartition(" ")
     if quotation.column == "count":
         return float(len(rows))
@@ -293,29 +317,36 @@ def value_of(quotation: Quotation, rows: pd.DataFrame) -> float:
 
 
 def digits_of(quoted: str) -> int:
-    """Return how many digits a quoted number has, zeros of a whole number's end apart."""
+    """Return the number of digits, without the last zeros of a whole number."""
     digits = number_in(quoted).partition("e")[0].lstrip("-0.")
     return len((digits if "." in number_in(quoted) else digits.rstrip("0")).replace(".", ""))
 
 
 def unqualified(quotation: Quotation, rows: pd.DataFrame) -> str | None:
-    """Return what a number of three digits lacks: its interval, or that it is exact."""
+    """Return the error if a number of three digits has no interval and is not exact."""
     if digits_of(quotation.quoted) < 3 or quotation.column in {"count", *INTERVAL}:
         return None
     simulated = {*rows} >= INTERVAL and (rows["ci_low"] != rows["ci_high"]).any()
     if simulated and not quotation.column.startswith(CERTAIN):
-        told = {each.column for each in quotations() if each[1:3] == quotation[1:3]}
-        return None if told >= INTERVAL else "three digits without an interval"
+        quoted = {each.column for each in quotations() if each[1:3] == quotation[1:3]}
+        return None if quoted >= INTERVAL else "three digits without an interval"
     said = [line for line in paragraphs() if places(quotation.quoted, line)]
     exact = any(re.search(r"\*\*Computed|[Ee]xact", line) for line in said)
     return None if exact else "three digits, and no word that it is exact"
 
 
+def verdicts_of(rows: pd.DataFrame) -> list[str]:
+    """Return the different verdicts of rows, or one for all of them from their ``holds``."""
+    if "verdict" not in rows and len(rows):
+        return ["holds" if (rows["holds"] == "True").all() else "fails"]
+    return sorted({*rows["verdict"]})
+
+
 def fault(quotation: Quotation, results: Path) -> str | None:
-    """Return what is wrong with a quotation, None if it holds."""
+    """Return the error of a quotation, None if it is right."""
     if not_in_text(quotation):
         return f"{FINDINGS.name} does not say {quotation.quoted!r}"
-    if quotation.table in TOLD_ELSEWHERE:
+    if quotation.table in OTHER_SOURCES:
         gone = quotation.table == "test" and not (ROOT / quotation.where).is_file()
         return f"{QUOTED.name}: no file {quotation.where}" if gone else None
     if quotation.table != "config" and (elsewhere := other_cell(quotation)):
@@ -323,7 +354,7 @@ def fault(quotation: Quotation, results: Path) -> str | None:
     rows = meant(quotation, results)
     place = f"{quotation.table}.csv, {quotation.where}"
     if quotation.column == "verdict":
-        verdicts = sorted({*rows["verdict"]})
+        verdicts = verdicts_of(rows)
         right = len(verdicts) == 1 and verdicts[0] in quotation.quoted
         return None if right else f"{place}: {verdicts}, quoted as {quotation.quoted!r}"
     try:
@@ -341,13 +372,14 @@ def fault(quotation: Quotation, results: Path) -> str | None:
 
 
 def main(results: Path) -> int:
-    """Print every quotation that does not hold, and every number that is none."""
+    """Print each wrong quotation, and each number or verdict without a quotation."""
     faults = [found for each in quotations() if (found := fault(each, results))]
     faults += [f"{FINDINGS.name}: not in {QUOTED.name}: ... {words} ..." for words in unlisted()]
+    faults += [f"{FINDINGS.name}: verdict not in {QUOTED.name}: {row}" for row in unsupported()]
     if faults:
         print("\n".join(faults), file=sys.stderr)
         return 1
-    print(f"findings: {len(quotations())} numbers quoted stand in the tables")
+    print(f"findings: {len(quotations())} quoted numbers and verdicts agree with the tables")
     return 0
 
 

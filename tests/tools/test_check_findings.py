@@ -1,4 +1,4 @@
-"""What the findings quote can be held against the tables, is in the text, and is all of it."""
+"""All numbers and verdicts of the findings are quotations that can be compared with tables."""
 
 from pathlib import Path
 
@@ -24,12 +24,10 @@ def test_every_number_of_the_findings_is_a_quotation() -> None:
     assert not check_findings.unlisted()
 
 
-def test_a_number_that_nobody_lists_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_without_a_row_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = tmp_path / "findings.md"
     text.write_text(
-        "**Printed.** The text has 17.\n\n**Measured.** At p = .7 and .9, T_v = 50 (Table 1,\n"
+        "**Published.** The text has 17.\n\n**Measured.** At p = .7 and .9, T_v = 50 (Table 1,\n"
         "section 6.3.2), `1 - p` of them, .4711 here and 2 of 9 there.\n",
         encoding="utf-8",
     )
@@ -38,6 +36,22 @@ def test_a_number_that_nobody_lists_is_told(
     assert len(found) == 3
     assert ".4711" in found[0]
     assert "2 of 9" in found[1]
+
+
+def test_every_verdict_of_the_opening_table_is_a_quotation() -> None:
+    rows = [line for line in check_findings.paragraphs() if line.startswith("|")][1:]
+    assert 15 <= len(rows) <= 20
+    assert not check_findings.unsupported()
+
+
+def test_a_verdict_without_a_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ["| claim |", "| [a], 1 | `fails` | 1 |", "| [a], 2 | `holds` | 2 |"]
+    rows += ["| ours | `our finding` | 3 |", "| [a], 3 | `our finding` | 4 |"]
+    quoted = Quotation("`fails` | 1", "tables/of", "", "verdict")
+    number = Quotation("`holds` | 2", "tables/of", "", "value")
+    monkeypatch.setattr(check_findings, "paragraphs", lambda: rows)
+    monkeypatch.setattr(check_findings, "quotations", lambda: [quoted, number])
+    assert check_findings.unsupported() == [rows[2], rows[4]]
 
 
 @pytest.mark.parametrize(
@@ -97,12 +111,39 @@ def test_a_wrong_number_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "does not say" in str(check_findings.fault(Quotation(".13", "of", "", "count"), results))
 
 
+@pytest.mark.parametrize(
+    ("rows", "where", "quoted", "right"),
+    [
+        ("kind,verdict\na,holds\nb,fails\n", "kind=a", "`holds`", True),
+        ("kind,verdict\na,holds\nb,fails\n", "", "`holds`", False),
+        ("kind,verdict\na,undecided\n", "", "`holds`", False),
+        ("kind,verdict\na,holds\n", "kind=b", "`holds`", False),
+        ("kind,holds\na,True\nb,False\n", "kind=a", "`holds`", True),
+        ("kind,holds\na,True\nb,False\n", "", "`holds`", False),
+        ("kind,holds\na,True\nb,False\n", "", "`fails`", True),
+    ],
+)
+def test_a_verdict_is_the_only_one_of_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str, where: str, quoted: str, right: bool
+) -> None:
+    said(monkeypatch, "| [a], 1 | `holds` |", "| [a], 2 | `fails` |")
+    found = check_findings.fault(Quotation(quoted, "of", where, "verdict"), written(tmp_path, rows))
+    assert (found is None) is right
+
+
+def test_verdicts_of_the_checklist_are_right(tmp_path: Path) -> None:
+    checked = [each for each in check_findings.quotations() if each.table == "checklist"]
+    assert checked
+    for quotation in checked:
+        assert check_findings.fault(quotation, tmp_path) is None
+
+
 def test_three_digits_need_an_interval_or_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = "kind,mean,ci_low,ci_high,epsilon_exact\na,.123,.1,.2,1.23\nb,.456,.456,.456,4.56\n"
     results = written(tmp_path, rows)
-    said = ["Here .123, 1.23 and .456 are told."]
+    said = ["Here .123, 1.23 and .456 are simulated."]
     monkeypatch.setattr(check_findings, "paragraphs", lambda: said)
     simulated = Quotation(".123", "of", "kind=a", "mean")
     exact = Quotation("1.23", "of", "kind=a", "epsilon_exact")
@@ -138,7 +179,7 @@ def said(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("Under the printed update it is off by .0085.", "update=pooled"),
+        ("Under the published update it is off by .0085.", "update=pooled"),
         ("The pooled one, at p = .5, is off by .0085.", "p=.221"),
         ("At k = 10 it is off by .0085.", "k=3"),
         ("At k = 10 it is large. It is off by .0085.", "k=3"),  # the paragraph's, if no other

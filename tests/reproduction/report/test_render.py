@@ -758,11 +758,11 @@ def test_the_findings_are_set_as_text_with_tables(page: str) -> None:
 @pytest.mark.parametrize(
     ("findings", "changes", "same"),
     [
-        ("seed 1, up to\n1,000 runs", {}, True),
-        ("seed 2, up to 1,000 runs", {}, False),
-        ("seed 1, up to 50 runs", {}, False),
+        ("seed 1, up to\n1,000 replicates", {}, True),
+        ("seed 2, up to 1,000 replicates", {}, False),
+        ("seed 1, up to 50 replicates", {}, False),
         ("nothing", {}, False),
-        ("seed 1, up to 1,000 runs", {"tables": {}}, False),
+        ("seed 1, up to 1,000 replicates", {"tables": {}}, False),
     ],
 )
 def test_findings_are_about_a_run_of_their_seed_and_size(
@@ -777,7 +777,7 @@ def test_findings_are_about_a_run_of_their_seed_and_size(
 
 def test_findings_are_about_no_surrogate(of_surrogate: Contents) -> None:
     assert not is_run_of_findings(
-        dataclasses.replace(of_surrogate, findings="seed 1, up to 50 runs")
+        dataclasses.replace(of_surrogate, findings="seed 1, up to 50 replicates")
     )
 
 

@@ -103,7 +103,7 @@ def findings(contents: Contents) -> Row:
 
 def is_run_of_findings(contents: Contents) -> bool:
     """Return whether `contents` has the data, seed and number of replicates of the findings."""
-    headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sruns", contents.findings)
+    headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sreplicates", contents.findings)
     runs = contents.runs(TABLES)
     return (
         headline is not None
