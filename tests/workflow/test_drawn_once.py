@@ -166,7 +166,7 @@ def test_published_files_are_never_drawn_in_part(project: Any, lost: bool) -> No
     said = project.refused("--cores", "1", target)
     assert f"{ONE}/public/protected.parquet: {why}" in said
     assert "restore the published folder from a copy" in said
-    assert f"{ONE}: its published files or its ledger have changed, see the message above" in said
+    assert f"{ONE}: its published files or ledger have changed, see the message above" in said
     # ... others are warned ...
     said = project.made("-n", "results/estimates/counted/margins.csv")
     assert f"{ONE}/public/protected.parquet: {why}" in said

@@ -21,7 +21,7 @@ def test_a_damaged_intermediate_file_is_detected_by_its_reader(project: Any, fin
     (line,) = {line for line in said.splitlines() if line.startswith("collect: ")}
     name = file.relative_to(project.folder)
     assert line.startswith(f"collect: DataError: {name}: damaged or edited since it was made (SHA")
-    assert line.endswith("; delete it and start again: Snakemake makes it again")
+    assert line.endswith("; delete it and start again: Snakemake recreates it")
     assert not (project.folder / target).exists()
     file.unlink()
     project.made("--cores", "1", target)

@@ -62,5 +62,5 @@ def test_a_folder_of_another_user_is_named(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "results" / "data").mkdir(parents=True)
     (tmp_path / "results" / "data").chmod(0o755)
     monkeypatch.setattr(Path, "chmod", refuse)
-    with pytest.raises(DataError, match=r"results/data: others may look into it.*chown"):
+    with pytest.raises(DataError, match=r"results/data: other users may read it.*chown"):
         keep_from_others()

@@ -105,5 +105,5 @@ def test_a_sweep_without_cells_is_refused_with_the_way_to_have_some(project: Any
     done = project.run("-n", SWEEP, "--config", "studies={multirr_sweep: {grids: []}}")
     said = done.stdout + done.stderr
     assert done.returncode != 0, said
-    assert "studies.multirr_sweep has no cells" in said
+    assert "studies.multirr_sweep has no settings" in said
     assert "config/sweep.yaml" in said

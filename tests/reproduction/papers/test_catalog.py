@@ -384,14 +384,14 @@ def test_what_a_config_leaves_out_is_not_made(
 @pytest.mark.parametrize(
     ("study", "section", "option", "value", "said"),
     [
-        ("multirr_fig3", None, "projections", ["simplex"], "allowed: with clip, which is drawn"),
-        ("multirr_fig2", 0, "projection", ["simplex"], "allowed: with clip, which is drawn"),
+        ("multirr_fig3", None, "projections", ["simplex"], "allowed: with clip, which is plotted"),
+        ("multirr_fig2", 0, "projection", ["simplex"], "allowed: with clip, which is plotted"),
         (
             "multirr_fig2",
             0,
             "p",
             [0.5, 0.7],
-            "p takes the values 0.5, 0.7; allowed: one, as the paper has it",
+            "p takes the values 0.5, 0.7; allowed: one, as in the paper",
         ),
         ("multirr_fig2", 0, "matrix", ["printed", "keep"], "matrix takes the values keep, printed"),
         ("multirr_fig3", 0, "matrix", ["printed", "keep"], "matrix takes the values keep, printed"),

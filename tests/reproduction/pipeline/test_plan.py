@@ -178,7 +178,7 @@ def test_a_config_of_one_study_asks_for_its_table(values: dict[str, Any], root: 
     assert plan.tables() == ["multirr_fig2", "multirr_gains", "multirr_gain_ratios"]
     assert plan.chunks("multirr_fig2")
     with pytest.raises(
-        ConfigError, match=r"table multirr_fig3: studies\.multirr_fig3 has no cells"
+        ConfigError, match=r"table multirr_fig3: studies\.multirr_fig3 has no settings"
     ):
         plan.chunks("multirr_fig3")
     # No analysis is left whose settings or tables are missing.

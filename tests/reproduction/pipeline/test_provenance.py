@@ -137,7 +137,7 @@ def test_a_damaged_input_is_refused_before_anything_is_made() -> None:
     with pytest.raises(DataError) as refused, recorded(making([DATA], [TABLE])):
         raise AssertionError
     assert str(refused.value).startswith(f"{DATA}: damaged or edited since it was made (SHA-256 ")
-    assert str(refused.value).endswith("delete it and start again: Snakemake makes it again")
+    assert str(refused.value).endswith("delete it and start again: Snakemake recreates it")
     assert (Path(TABLE).read_bytes(), provenance_path(TABLE).read_bytes()) == before
 
 
@@ -317,6 +317,6 @@ def test_inputs_from_two_states_of_the_data_are_refused() -> None:
     make([SOURCE], [DATA])
     obtain("a,b\n3,4\n")
     make([SOURCE], [OTHER])
-    with pytest.raises(DataError, match=f"^{OTHER} and {DATA} rest on two states of {RAW}; "):
+    with pytest.raises(DataError, match=f"^{OTHER} and {DATA} depend on two states of {RAW}; "):
         make([DATA, OTHER], [TABLE])
     assert not Path(TABLE).exists()

@@ -255,7 +255,7 @@ def test_damage_is_an_error_of_the_release_and_a_warning_for_others(
     given = releases(entry("small", "people"), entry("tried"), damaged=damaged)
     assert given.made("tried")
     assert given.made("small").endswith(
-        "its published files or its ledger have changed, see the message above"
+        "its published files or ledger have changed, see the message above"
     )
 
 

@@ -1,4 +1,4 @@
-"""Config, checks, plan, provenance and environment of the workflow."""
+"""Configuration, checks, plan, provenance and environment of the workflow."""
 
 import lazy_loader
 

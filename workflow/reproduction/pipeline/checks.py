@@ -1,4 +1,4 @@
-"""Compare a config with the data sets that it names, before anything starts."""
+"""Compare a configuration with its data sets before the first job starts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,15 +12,15 @@ from deniable.validation import Strict
 from reproduction.pipeline.config import Config, message
 from reproduction.pipeline.release_sweeps import releases_of
 
-Columns = Mapping[str, Sequence[str]]  # their names, by data set
+Columns = Mapping[str, Sequence[str]]  # names of columns, by data set
 
 
 def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> None:
-    """Compare a `config` with its data sets. Jobs check everything that needs records.
+    """Compare a `config` with its data sets, without reading records.
 
-    The `datasets` are those of the manifest, and `networks` is the folder of the networks that
-    files are drawn from. A `ConfigError` has one line for each unknown data set or column, missing
-    file, and number of parties above the number of records.
+    Checks that need records are part of the jobs. The `datasets` come from the manifest, and
+    `networks` is the folder of the networks that generate records. Each unknown data set or column,
+    missing file, and number of parties above the number of records is one line of a `ConfigError`.
     """
     columns = _columns(config, datasets, networks)
     faults: list[str] = []
@@ -43,7 +43,7 @@ def check_config(config: Config, datasets: Mapping[str, AnyDataset], networks: P
 
 
 def _columns(config: Config, datasets: Mapping[str, AnyDataset], networks: Path) -> Columns:
-    """Return the names of the columns of all data sets, and of files drawn from networks."""
+    """Return the names of the columns of all data sets, also of those drawn from networks."""
     found = {k: [column.name for column in v.columns.values()] for k, v in datasets.items()}
     if any((each.data or "").startswith(NETWORK_FILES) for each in config.releases):
         from deniable.datasets import FILES, NETWORKS, from_resources  # noqa: PLC0415
@@ -54,7 +54,7 @@ def _columns(config: Config, datasets: Mapping[str, AnyDataset], networks: Path)
 
 
 def _of_analyses(config: Config, adult: Sequence[str], records: int) -> Iterator[str]:
-    """Yield columns and parties of studies and analyses that Adult does not have."""
+    """Yield errors of studies and analyses: columns or numbers of parties beyond those of Adult."""
     for study in type(config.studies).model_fields:
         ordinal = getattr(getattr(config.studies, study), "ordinal", [])
         yield from _unknown(f"studies.{study}.ordinal", ordinal, adult)

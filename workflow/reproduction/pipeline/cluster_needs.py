@@ -1,7 +1,7 @@
-"""Resources that jobs request, in the words of Snakemake.
+"""Resources that jobs request from Snakemake.
 
-The minutes are at least five times the time of the slowest job at full size. The memory has room
-for two Snakemakes around a job (200 MB each, docs/cluster.md). All jobs use one thread.
+The time is at least five times that of the slowest job at full size. The memory suffices for a job
+and two Snakemake processes around it (200 MB each, docs/cluster.md). All jobs use one thread.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 class Resources(NamedTuple):
     """Resources of a job at its first attempt."""
 
-    minutes: int  # of its time limit
-    memory_mb: int  # of its memory
+    minutes: int  # time limit
+    memory_mb: int  # memory limit in MB
 
 
-SECONDS = Resources(3, 1000)  # of jobs that take seconds and 200 to 300 MB
-MINUTES = Resources(15, 1500)  # of jobs that may take minutes and up to 500 MB
-SIMULATION = Resources(30, 1500)  # of a chunk, which a user's own ``chunks`` may make larger
+SECONDS = Resources(3, 1000)  # for jobs that take seconds and 200 to 300 MB
+MINUTES = Resources(15, 1500)  # for jobs that may take minutes and up to 500 MB
+SIMULATION = Resources(30, 1500)  # for a chunk; a user's value of ``chunks`` may make it larger
 
 
 def needs(resources: Resources) -> Mapping[str, Callable[[Any, int], int]]:
-    """Return the `resources` of a rule. The n-th attempt requests n times as much as the first."""
+    """Return the `resources` of a rule; the n-th attempt requests n times as much as the first."""
     return {
         "runtime": lambda wildcards, attempt: attempt * resources.minutes,
         "mem_mb": lambda wildcards, attempt: attempt * resources.memory_mb,

@@ -1,7 +1,7 @@
-"""Digest the code behind a script: by folders, and of the papers by modules.
+"""Compute digests of the code that a script uses: by folder, for the papers by module.
 
-Digests are of syntax trees without docstrings, comments and positions. So a changed docstring
-changes no digest, and a changed operator does.
+A digest covers syntax trees without docstrings, comments and positions. A changed operator changes
+the digest, a changed docstring does not.
 """
 
 import ast
@@ -26,9 +26,9 @@ COMPUTING_PACKAGES = (
     *("rdata", "scikit-learn", "scipy"),
 )
 RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
-PARTS = Path(".snakemake/code")  # folder with the parts behind each digest, for `parts_of`
+PARTS = Path(".snakemake/code")  # folder with the parts of each digest, for `parts_of`
 CACHE = Path(".snakemake/syntax_trees.json")
-"""Digest and imports of each file by its SHA-256. Parsing 400 files takes more than a second."""
+"""Digest and imports of each file, by its SHA-256: parsing 400 files takes more than a second."""
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PYTHON, ENTRIES = "python and packages", "entries of catalogs"
 _PLACE = re.compile(r"'([a-z_][\w.]*):[A-Za-z_][\w.]*'")
@@ -42,12 +42,13 @@ class Tree(NamedTuple):
 
 
 def code_digest(script: Path | str, *entries: Any) -> str:
-    """Return a digest of all code behind a `script`, for the parameters of its rule.
+    """Return a digest of all code that a `script` uses, for the parameters of its rule.
 
-    The digest follows import statements to modules of the papers, and otherwise to whole top-level
-    folders. The package `reproduction.pipeline` computes nothing and is left out. The `entries` are
-    dataclasses of `reproduction.study.catalog`, or collections of them. Their values count, and all
-    code that they name as "module:function". Catalogs do not count as a whole.
+    The digest follows import statements. Of the papers it covers modules, of other packages whole
+    top-level folders. It leaves out the package `reproduction.pipeline`, which computes no results.
+    The `entries` are dataclasses of `reproduction.study.catalog`, or collections of them. The
+    digest covers their values and all code that they name as "module:function", but not catalogs
+    as a whole.
     """
     source, said = syntax_tree(Path(script).read_bytes()), repr(entries)
     parts = _reached(filter(None, map(_part, [*_PLACE.findall(said), *source.imports])))
@@ -57,13 +58,13 @@ def code_digest(script: Path | str, *entries: Any) -> str:
     found |= {_label(part): _digest(part) for part in sorted(parts)}
     digest = digest_of(json.dumps(found))
     if not (file := PARTS / f"{digest}.json").exists():
-        with suppress(OSError):  # results are then recorded without their parts
+        with suppress(OSError):  # then the parts are not recorded with the results
             write_json(file, found)
     return digest
 
 
 def parts_of(digest: str) -> dict[str, str]:
-    """Return the digests of the parts behind a `digest`, if a run in this folder stored them."""
+    """Return the digests of the parts of a `digest`, if a run in this folder has stored them."""
     try:
         found: dict[str, str] = read_json(PARTS / f"{digest}.json")
     except (OSError, ValueError):
@@ -72,7 +73,7 @@ def parts_of(digest: str) -> dict[str, str]:
 
 
 def changed_code(recorded: Mapping[str, str]) -> list[str]:
-    """Return the names of the `recorded` parts that have changed or do not exist any more."""
+    """Return the names of the `recorded` parts that have changed or no longer exist."""
     changed = [PYTHON] if recorded.get(PYTHON, _python()) != _python() else []
     for label, digest in recorded.items():
         if (package := label.partition("/")[0]) in PACKAGES:
@@ -99,7 +100,7 @@ def versions() -> dict[str, str]:
 
 
 def run_facts() -> dict[str, str]:
-    """Return the versions that a report names. They do not identify a machine."""
+    """Return the versions for the report. They do not identify a machine."""
     return versions() | {"library code": digest_of("".join(map(_digest, PACKAGES.values())))}
 
 
@@ -114,7 +115,7 @@ def _digest(part: Path) -> str:
 
 @cache
 def _part(name: str) -> Path | None:
-    """Return the folder or module of an imported `name`, or None if it does not count."""
+    """Return the folder or module of an imported `name`, or None if digests do not cover it."""
     package, *rest = name.split(".")
     if package not in PACKAGES or rest[:1] == ["pipeline"]:
         return None
@@ -143,7 +144,7 @@ def _imported_by(part: Path) -> set[Path]:
 
 
 def _label(part: Path) -> str:
-    """Return a name of a part that does not depend on the place of the packages."""
+    """Return a name of a part that does not depend on the location of the packages."""
     root = next(folder for folder in PACKAGES.values() if part.is_relative_to(folder))
     return part.relative_to(root.parent).as_posix()
 
@@ -154,7 +155,7 @@ def _python() -> str:
 
 
 def syntax_tree(source: bytes) -> Tree:
-    """Return digest and imports of Python code, its `source`."""
+    """Return digest and imports of Python code, given as `source`."""
     tree, imports = ast.parse(source), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -178,12 +179,12 @@ def _trees() -> dict[Path, Tree]:
     new = {key: syntax_tree(sources[file]) for file, key in keys.items() if key not in known}
     if new:
         known = {key: known[key] for key in keys.values() if key in known} | new
-        with suppress(OSError):  # the next start parses again
+        with suppress(OSError):  # then the next start parses the files again
             write_text(CACHE, json.dumps(known))
     return {file: Tree(*known[key]) for file, key in keys.items()}
 
 
 def digest_of(content: str | bytes) -> str:
-    """Return the first 16 digits of the SHA-256 of a `content`."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of a `content`."""
     text = content.encode() if isinstance(content, str) else content
     return hashlib.sha256(text).hexdigest()[:16]

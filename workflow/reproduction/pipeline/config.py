@@ -1,4 +1,4 @@
-"""The config as typed models, which report all errors before anything starts."""
+"""Typed models of the configuration. They report all errors before the first job starts."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -37,7 +37,7 @@ class DataConfig(Strict):
 
 
 class StudiesConfig(Strict):
-    """The studies, by name. A study without settings is left out."""
+    """Settings of the studies, by name. A study without settings is left out."""
 
     multirr_tables: multirr.ClusterQueryStudy | None = None
     multirr_sensitivity: multirr.ClusterQueryStudy | None = None
@@ -63,12 +63,12 @@ class StudiesConfig(Strict):
     rrba_power: rrba.PowerStudy | None = None
     rrba_tables: rrba.PrintedTablesStudy | None = None
     rrba_equal: rrba.EqualEpsilonStudy | None = None
-    # Without grids, as by default, no sweep is made.
+    # By default there are no grids and thus no sweep.
     multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
 
     @model_validator(mode="after")
     def _as_printed(self) -> Self:
-        """Refuse several values that the rows of a table do not name, and figures without clip."""
+        """Reject several values of a setting that is not in the table, and figures without clip."""
         for name, columns in UNNAMED.items():
             study = getattr(self, name)
             for column in columns if study else ():
@@ -77,7 +77,7 @@ class StudiesConfig(Strict):
                     others = " (others: multirr_sensitivity)" if name == "multirr_tables" else ""
                     raise ValueError(
                         f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: "
-                        f"one, as the paper has it{others}"
+                        f"one, as in the paper{others}"
                     )
         shown = {}
         if self.multirr_fig2:
@@ -87,7 +87,7 @@ class StudiesConfig(Strict):
             shown["multirr_fig3.projections"] = self.multirr_fig3.projections
         for path, projections in shown.items():
             if "clip" not in projections:
-                raise ValueError(f"{path}: {projections}; allowed: with clip, which is drawn")
+                raise ValueError(f"{path}: {projections}; allowed: with clip, which is plotted")
         return self
 
 
@@ -104,7 +104,7 @@ class AnalysesConfig(Strict):
 
 
 class KeysConfig(Strict):
-    """The place of keys: a `folder`, or by default the private folder."""
+    """The `folder` of keys; by default the private folder."""
 
     folder: Annotated[str, Field(min_length=1)] | None = None
 
@@ -112,9 +112,9 @@ class KeysConfig(Strict):
 class Config(Strict):
     """All options of config/README.md.
 
-    `seed` is the root of all random streams, and `ledger` the folder that counts the epsilons of
-    production releases; the environment variable DENIABLE_LEDGER replaces it. The option
-    ``releases`` lists releases, and sweeps of releases.
+    `seed` is the root of all random streams. `ledger` is the folder that counts the ε of production
+    releases; the environment variable DENIABLE_LEDGER replaces it. The option ``releases`` lists
+    releases and sweeps of releases.
     """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
@@ -129,7 +129,7 @@ class Config(Strict):
 
     @cached_property
     def releases(self) -> list[ReleaseSettings]:
-        """All releases: each entry, or the releases of its grid."""
+        """All releases of the entries, including the releases of grids."""
         return [release for entry in self.entries for release in releases_of(entry)]
 
     @cached_property
@@ -141,7 +141,7 @@ class Config(Strict):
         names = [each.name for each in self.releases]
         names += [each.name for each in self.entries if isinstance(each, ReleaseSweep)]
         for position, name in enumerate(names):
-            # Folders of such names are one folder on file systems that ignore case.
+            # File systems that ignore case have one folder for such names.
             if name.lower() in [earlier.lower() for earlier in names[:position]]:
                 raise ValueError(
                     f"two releases are named {name!r}; allowed: names that differ in more than case"
@@ -156,7 +156,7 @@ class Config(Strict):
         return study
 
     def cells(self, study: str) -> list[Cell]:
-        """Return the combinations of a `study`'s grids; none if it has no settings."""
+        """Return all settings of a `study`'s grids; none if the study is left out."""
         return list(self.study(study).cells()) if getattr(self.studies, study) else []
 
     def chunks(self, study: str) -> int:
@@ -175,10 +175,10 @@ class Config(Strict):
 
 
 def refuse_repeated_keys(path: Path | str) -> None:
-    """Refuse a config file at `path` with a repeated option or with endless aliases.
+    """Reject a config file at `path` with repeated options or with aliases that expand endlessly.
 
-    YAML would silently take the last of two options, and expand aliases beyond all memory. The
-    `ConfigError` has the line of each repeated option.
+    YAML would silently use the last of two options, and expand aliases until memory is exhausted.
+    The `ConfigError` has the line of each repeated option.
     """
     try:
         repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
@@ -201,5 +201,5 @@ def validate(values: Mapping[str, Any]) -> Config:
 
 
 def message(lines: Sequence[str]) -> str:
-    """Return the message of an invalid config, with an error in each of the `lines`."""
+    """Return the message about an invalid config, with one error in each of the `lines`."""
     return validation.message("the config", lines, "config/README.md describes every option")

@@ -1,8 +1,8 @@
-"""Environment of jobs: arithmetic that gives the same bits, and folders that can be written.
+"""Set up the environment of jobs: reproducible arithmetic, and folders that can be written.
 
-Kernels of NumPy and OpenBLAS add in different orders, and they are chosen by the processor. So the
-last bits of sums differ, and a search among local optima can end at another one. Jobs use one
-thread and the kernels of all x86-64 processors with AVX2 (Intel since 2013, AMD since 2015).
+NumPy and OpenBLAS choose their kernels by the processor, and kernels add in different orders. So
+the last bits of sums differ, and a search may end at another local optimum. Jobs therefore use one
+thread and kernels that all x86-64 processors with AVX2 have (Intel since 2013, AMD since 2015).
 """
 
 import errno
@@ -19,27 +19,27 @@ from deniable.files import kept_private
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 """Variables of OpenMP, the BLAS libraries and solvers in Rust such as Clarabel."""
 AVX2, BEYOND_AVX2 = {"X86_V3", "AVX2"}, ("X86_V4", "AVX512")
-"""Names of the common level in NumPy (since 2.4 and before), and beginnings of higher ones."""
-NEEDED = 20_000_000  # smallest number of free bytes for a quick run
+"""NumPy's names of the common level (since 2.4, and before), and prefixes of higher levels."""
+NEEDED = 20_000_000  # free bytes that a quick run needs
 SHORT_OF_MEMORY = (
     "failed to map segment",  # from the loader
     "annot allocate memory",
     "can't start new thread",
 )
 PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
-"""Folders with original records, messages that quote them, and hashes by Snakemake."""
+"""Folders with original records, with messages that quote them, and with Snakemake's hashes."""
 
 
 def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
-    """Return the variables of a process, to be set before it imports NumPy.
+    """Return the environment variables that a process needs before it imports NumPy.
 
-    They set one thread, and on x86-64 with AVX2 the kernels of that level. Other kinds of
-    processors have last bits of their own. `simd` has the levels of a processor (*baseline*,
-    *found*, *not found*) as NumPy reports them, by default of this one.
+    They set one thread and, on x86-64 with AVX2, the kernels of that level. Results of other kinds
+    of processors can differ in their last bits. `simd` has the levels of a processor (*baseline*,
+    *found*, *not found*) as NumPy reports them, by default for this processor.
     """
     chosen = dict.fromkeys(THREADS, "1")
     if simd is None:
-        import numpy as np  # noqa: PLC0415 - for this alone, which a job need not wait for
+        import numpy as np  # noqa: PLC0415 - only needed here, and slow to import
 
         reported: Any = np.show_config(mode="dicts")
         simd = reported["SIMD Extensions"]
@@ -51,15 +51,15 @@ def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
 
 
 def settle() -> None:
-    """Set the variables of all processes that this one starts."""
+    """Set the environment variables for all processes that this process starts."""
     os.environ.update(settings())
 
 
 def check_writable(folder: Path) -> None:
     """Check that results can be written into a `folder`, and that its disk is not full.
 
-    Folders of single releases are not checked, because a user may have protected them. A
-    `DataError` names the folder, the problem and the remedy.
+    Folders of single releases are not checked, because a user may have write-protected them. A
+    `DataError` states the folder, the problem and the remedy.
     """
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     inside = sorted(folder.glob("*/")) if folder.is_dir() else []
@@ -67,34 +67,37 @@ def check_writable(folder: Path) -> None:
         if not os.access(path, os.W_OK | os.X_OK):
             raise DataError(
                 f"{path}: nothing can be written there, the folder or its file system is read-only "
-                "for this user; change that (chmod u+w, or mount for writing), or copy the project "
-                "elsewhere, and start again"
+                "for this user; change that (chmod u+w, or mount for writing) or copy the project "
+                "to another folder, and start again"
             )
     free = shutil.disk_usage(existing).free
     if free < NEEDED:
         raise DataError(
-            f"{folder}: {free / 1e6:.1f} MB are free on this disk, a run needs {NEEDED / 1e6:.0f} "
-            "MB at the least; make room and start again: finished results are kept"
+            f"{folder}: {free / 1e6:.1f} MB are free on this disk, a run needs at least "
+            f"{NEEDED / 1e6:.0f} MB; make room and start again: finished results are kept"
         )
 
 
 def keep_from_others() -> None:
-    """Close folders on original records to others; a `DataError` reports somebody else's."""
+    """Deny other users access to folders with original records.
+
+    A `DataError` reports a folder that this user cannot close.
+    """
     for folder in PRIVATE:
         try:
             kept_private(folder)
         except OSError as error:
             raise DataError(
-                f"{folder}: others may look into it, and this user cannot close it "
-                f"({error.strerror}); make it this user's (chown), or copy the project elsewhere, "
-                "and start again"
+                f"{folder}: other users may read it, and this user cannot prevent that "
+                f"({error.strerror}); make this user its owner (chown) or copy the project to "
+                "another folder, and start again"
             ) from None
 
 
 def remedy(error: Exception) -> str:
-    """Return the remedy for an `error` of disk or memory, to end its message; else nothing.
+    """Return the remedy for an `error` of disk or memory, as the end of its message, or "".
 
-    Without memory, a library is not imported or its thread not started.
+    Without memory, the import of a library or the start of a thread can fail.
     """
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -114,7 +117,7 @@ def remedy(error: Exception) -> str:
 
 
 def end_on_hangup() -> None:
-    """End like Ctrl-C, which unlocks, when the terminal closes, unless it runs under nohup."""
+    """Handle a closed terminal like Ctrl-C, so that Snakemake unlocks, unless nohup is in use."""
     hangup = getattr(signal, "SIGHUP", None)  # not on every system
     main_thread = threading.current_thread() is threading.main_thread()
     if hangup and main_thread and signal.getsignal(hangup) == signal.SIG_DFL:

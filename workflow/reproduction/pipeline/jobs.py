@@ -17,20 +17,20 @@ from reproduction.pipeline.provenance import JobProvenance, recorded
 
 LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"), ".cpu.json"
 NOT_ENDED = """\
-This job has not come to its end. If it is not at work any more, it was killed, or a library ended
-it: most often memory was short. Give it more (ulimit -v, a cluster's limit), or let fewer jobs run
+This job has not ended. If it is no longer running, it was killed, or a library ended it, most
+often for lack of memory. Give it more memory (ulimit -v, a cluster's limit), or let fewer jobs run
 at once (--cores), and start again: finished results are kept.
 """
-"""The head of the log of a job that is active or was killed."""
+"""The first lines of the log of a job that is active or was killed."""
 
 
 @contextmanager
 def logged(file: Path, rule: str) -> Iterator[Callable[[str], None]]:
     """Run a job of a `rule` with warnings and errors in the log `file`.
 
-    Values outside public bounds are also reported on the screen. Yields a function that writes a
-    line to the log and to the screen. An error that a user can fix ends the process, with its
-    message in both. Other errors pass, with their traceback in the log.
+    Warnings about values outside public bounds also appear on the screen. Yields a function that
+    writes a line to the log and to the screen. An error that a user can fix ends the process, with
+    its message in both. Other errors are raised again, with their traceback in the log.
     """
 
     def note(text: str) -> None:
@@ -77,7 +77,7 @@ def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
     """Check the inputs of a script, run it, and record its outputs.
 
     `snakemake` is the object that Snakemake passes to scripts. Yields a function that writes a line
-    to the job's log and to the screen. See `logged` for warnings and errors.
+    to the log of the job and to the screen. See `logged` for warnings and errors.
     """
     log = Path(snakemake.log[0])
     # Snakemake runs a copy: .snakemake/scripts/tmpXXXX.<script>.
@@ -93,7 +93,7 @@ def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
     with logged(log, snakemake.rule) as say, recorded(making):
         yield say
     if snakemake.bench_iteration is not None:
-        # Snakemake's benchmark samples a job every half minute and loses the time after that.
+        # Snakemake's benchmark samples a job every half minute and misses the time after that.
         own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         seconds = sum(each.ru_utime + each.ru_stime for each in (own, children))
         file = BENCHMARKS / log.relative_to(LOGS).with_suffix(CPU_SUFFIX)

@@ -1,7 +1,7 @@
-"""Find results with recorded settings, code or inputs that differ from the current ones.
+"""Find outdated results: recorded settings, code or inputs differ from the present ones.
 
 The provenance metadata next to each result decide, because a copy of the results may lack
-Snakemake's own records. A result that is made once is never outdated.
+Snakemake's own metadata. A result that is made only once is never outdated.
 """
 
 import json
@@ -13,11 +13,11 @@ from reproduction.pipeline.code_digest import changed_code
 from reproduction.pipeline.plan import RunPlan
 from reproduction.pipeline.provenance import SOURCE_SUFFIX, WITHHELD, Record, content_digest
 
-MAX_REASONS = 3  # largest number of changed settings that are listed
+MAX_REASONS = 3  # largest number of changed settings in a list
 
 
 def reasons_of(plan: RunPlan, record: Record) -> list[str]:
-    """Return the reasons for which the result of a `record` is outdated by a `plan`."""
+    """Return the reasons why a `plan` makes the result of a `record` outdated."""
     if record["made_once"]:
         return []
     then, now = dict(_leaves(record.get("asked", {}))), dict(_leaves(settings_now(plan, record)))
@@ -32,7 +32,7 @@ def reasons_of(plan: RunPlan, record: Record) -> list[str]:
         reasons.append(f"made by other code: {', '.join(changed)}")
     for name, digest in record["inputs"].items():
         found = next((file for file in (Path(name), plan.root / name) if file.exists()), None)
-        # An input that a job makes is checked with the record of that job.
+        # An input that is a result of a job is checked with the record of that job.
         is_result = name.startswith("results/")
         if found and not is_result and digest not in (WITHHELD, content_digest(found)):
             reasons.append(f"made from another state of {name}")
@@ -40,10 +40,10 @@ def reasons_of(plan: RunPlan, record: Record) -> list[str]:
 
 
 def settings_now(plan: RunPlan, record: Record) -> dict[str, Any]:
-    """Return the settings of the job of a `record` by a `plan`, by the names of its params.
+    """Return the settings that a `plan` has for the job of a `record`, by names of parameters.
 
-    A parameter of another name keeps its recorded value, as does ``section``, the place of the
-    settings in the config.
+    Other parameters keep their recorded values. So does ``section``, the place of the settings in
+    the config.
     """
     path = Path(record["file"])
     now: dict[str, Any] = dict(record.get("asked", {}))
@@ -64,11 +64,11 @@ def settings_now(plan: RunPlan, record: Record) -> dict[str, Any]:
                 now[name] = next((each.model_dump() for each in named), None)
             case "config":
                 now[name] = plan.config.model_dump(exclude={"data", "keys", "ledger"})
-    return dict(json.loads(json.dumps(now)))  # as it is recorded
+    return dict(json.loads(json.dumps(now)))  # in the recorded form
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the plain values in nested ones, each by its path.
+    """Yield the plain values in a nested `value`, each with its path.
 
     >>> dict(_leaves({"study": {"grids": [{"p": [0.3, 0.7]}]}}))
     {'study.grids[0].p[0]': 0.3, 'study.grids[0].p[1]': 0.7}

@@ -1,4 +1,4 @@
-"""The files that a config requests, and the settings, inputs and code of their jobs."""
+"""List the files that a config requests, and the settings, inputs and code of their jobs."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -32,23 +32,23 @@ ITEM_ESTIMATES = ("item_sets.csv", "item_rules.csv")  # of releases with `item_s
 
 @dataclass(frozen=True)
 class RunPlan:
-    """A validated `config`, and the files that follow from it."""
+    """A validated `config`, and the files that it requests."""
 
     config: Config
     root: Path
     """The folder of the workflow's own files. It differs from the folder of the run if this
-    workflow is a module of another one, or is run with a directory."""
-    datasets: Mapping[str, AnyDataset]  # of the manifest
+    workflow is a module of another one, or runs with ``--directory``."""
+    datasets: Mapping[str, AnyDataset]  # from the manifest
     damaged: Mapping[str, str] = field(default_factory=dict)
-    """Published releases with changed files; see `check_published`."""
+    """Messages on published releases with changed files; see `check_published`."""
 
     @classmethod
     def prepare(cls, values: Mapping[str, Any], root: Path | str) -> "RunPlan":
-        """Check the config with these `values` in the main process, with the workflow at `root`.
+        """Check the config `values` in the main process; `root` is the folder of the workflow.
 
-        A `DeniableError` has all errors of the config.
+        A `DeniableError` lists all errors of the config.
         """
-        # Imported here because it is large, and `recall` does not need it.
+        # Imported here because it is large and `recall` does not need it.
         from reproduction.pipeline.checks import check_config  # noqa: PLC0415
 
         plan = cls.recall(values, root)
@@ -60,7 +60,7 @@ class RunPlan:
 
     @classmethod
     def recall(cls, values: Mapping[str, Any], root: Path | str) -> "RunPlan":
-        """Return the plan of `values` and `root` that `prepare` has checked, for a job."""
+        """Return, for a job, the plan of `values` and `root` that `prepare` has checked."""
         manifest = Path(root, "resources", "datasets.yaml")
         return cls(validate(values), Path(root), load_manifest(manifest))
 
@@ -80,11 +80,11 @@ class RunPlan:
         ]
 
     def code(self, script: str, *entries: Any) -> str:
-        """Return the digest of a `script`, `entries` of catalogs, and all code behind them."""
+        """Return the digest of a `script`, of `entries` of catalogs, and of all code they use."""
         return code_digest(self.root / "workflow" / "scripts" / script, *entries)
 
     def settings(self, section: str, name: str) -> dict[str, Any]:
-        """Return the settings of a `name` in a `section` of the config, as plain values."""
+        """Return the settings with a `name` in a `section` of the config, as plain values."""
         if section == "releases":
             return self.releases[name].model_dump(by_alias=True)
         part: Strict | None = self.config.part(f"{section}.{name}")
@@ -102,10 +102,10 @@ class RunPlan:
         return os.environ.get(LEDGER_VARIABLE) or self.config.ledger
 
     def download_settings(self, file: str) -> dict[str, Any]:
-        """Return the setting `source`, and whether the mirror has a published `file`.
+        """Return the setting ``source``, and whether the mirror has a published `file`.
 
-        If the published file was verified before, only ``surrogate`` changes the records. With
-        other settings the recorded parameters are returned, so that no job starts.
+        If the published file was verified before, only the source "surrogate" changes the records.
+        With other sources the recorded parameters are returned, so that no job starts.
         """
         source, mirror = self.config.data.source, self.mirror
         if source != "surrogate":
@@ -120,7 +120,7 @@ class RunPlan:
         return {"source": source, "mirror": has_file and source in ("auto", "mirror")}
 
     def sources(self) -> list[str]:
-        """Return the sources of the data sets that studies, analyses and releases read."""
+        """Return the files with the sources of the data sets that the run reads."""
         read = _studied_data(self.config) | self.releases.data_sets()
         return sorted({self.source(name) for name in self.datasets if name in read})
 
@@ -129,16 +129,16 @@ class RunPlan:
         return f"{RAW}/{self.datasets[dataset].file}{SOURCE_SUFFIX}"
 
     def own(self, path: str) -> str:
-        """Return the `path` of one of the workflow's own files, relative if the run is there."""
+        """Return the `path` of a file of the workflow, relative if the run is in its folder."""
         return path if self.root.resolve() == Path.cwd() else str(self.root / path)
 
     def chunks(self, table: str) -> list[str]:
-        """Return the files of simulations that a `table` is collected from."""
+        """Return the files of the simulations for a `table`."""
         study = TABLES[table].study
         number = self.config.chunks(study)
         if not number:
             raise ConfigError(
-                f"table {table}: studies.{study} has no cells; name a config that gives it grids "
+                f"table {table}: studies.{study} has no settings; use a config with grids for it "
                 "(for multirr_sweep: --configfile config/sweep.yaml)"
             )
         return [f"results/studies/{study}/chunk-{i}-of-{number}.csv" for i in range(number)]
@@ -151,8 +151,8 @@ class RunPlan:
     def analyses(self) -> list[Analysis]:
         """The requested analyses, in the order of the catalogs.
 
-        The files of their data are read by a study, their settings are in the config, and the
-        tables that they need are made.
+        An analysis is requested if a study reads the files of its data, the config has its
+        settings, and the run contains the tables that it needs.
         """
         studied = _studied_data(self.config)
         files = {each.file for name, each in self.datasets.items() if name in studied}
@@ -196,19 +196,19 @@ class RunPlan:
         return Releases(tuple(self.config.releases), self.source, self.damaged)
 
     def released(self) -> list[str]:
-        """Return all results of releases: the releases, estimates, comparisons and sweeps."""
+        """Return all result files of releases, estimates, comparisons and sweeps."""
         names = [name for name, sweep in self.config.sweeps.items() if sweep.data is not None]
         kinds = ("csv", "svg", "png")
         sweeps = [f"results/sweeps/{name}.{kind}" for name in names for kind in kinds]
         return [*self.releases.all_made(), *self.estimates(), *self.comparisons(), *sweeps]
 
     def pattern_of_sweeps(self, *, own: bool) -> str:
-        """Return a pattern for the names of sweeps of files of your `own`, or of data sets."""
+        """Return a pattern for names of sweeps: of the user's `own` files, or of data sets."""
         sweeps = self.config.sweeps.items()
         return any_of([name for name, sweep in sweeps if own == (sweep.data is None)])
 
     def sweep_inputs(self, name: str) -> dict[str, list[str]]:
-        """Return the inputs of the rule that collects the sweep `name`, each by release."""
+        """Return the inputs of the rule that collects the sweep `name`, one for each release."""
         sweep = self.config.sweeps[name]
         checks = "results/checks" if sweep.data is not None else "results/checks/private"
         return {
@@ -225,7 +225,7 @@ class RunPlan:
         return [f"results/estimates/{name}/{file}" for name in files for file in files[name]]
 
     def comparisons(self) -> list[str]:
-        """Return the files that compare test releases of data sets with the original records."""
+        """Return the files with comparisons of test releases and original records of data sets."""
         compared = (each for each in self.config.releases if each.test and each.data is not None)
         return [f"results/checks/{release.name}.csv" for release in compared]
 

@@ -1,8 +1,8 @@
-"""Record next to each result how it was made, and check inputs against these records.
+"""Write provenance metadata next to each result, and compare inputs with their metadata.
 
-``X.provenance.json`` is stored next to each result ``X``: the SHA-256 of ``X``, its code, settings,
-seed and versions, its inputs with theirs, and the data behind them. Nothing in it depends on
-machine, folder, time or number of cores, so equal runs leave equal files.
+``X.provenance.json`` is stored next to each result ``X``. It has the SHA-256 of ``X``, its code,
+settings, seed and versions, its inputs with their SHA-256, and the data sets behind them. It does
+not depend on machine, folder, time or number of cores, so equal runs write equal files.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ RESULTS, DATA = "results", "results/data"
 WITHHELD = "withheld"
 PLACES = ("data", "keys", "ledger")  # sections of the config with places of files
 MODELS = {"resources/surrogates": "surrogate", "resources/networks": "network"}
-"""Folders of the models that records are drawn from, with the kind of these records."""
-MAKE_AGAIN = "delete it and start again: Snakemake makes it again"
+"""Folders of models that generate records, and the kind of these records."""
+MAKE_AGAIN = "delete it and start again: Snakemake recreates it"
 RESTORE = (
     "it belongs to a production release, which is drawn once: restore it from a copy, or "
     "give the release a new name"
@@ -38,11 +38,11 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class JobProvenance:
-    """Everything of a job that its results depend on."""
+    """All properties of a job that determine its results."""
 
     rule: str  # its name
-    inputs: tuple[str, ...]  # as the rule gives them, relative to the project's folder
-    outputs: tuple[str, ...]  # in the same form
+    inputs: tuple[str, ...]  # paths as in the rule, relative to the folder of the project
+    outputs: tuple[str, ...]  # paths in the same form
     params: Mapping[str, Any]  # the digest ``code``, and the settings of the job
     config: Mapping[str, Any]  # of the run
     script: Path  # of a rule without a digest ``code``
@@ -50,7 +50,7 @@ class JobProvenance:
 
 @dataclass(frozen=True)
 class Verified:
-    """A file by its `label`, with its `sha256` and its `record`, if it has one."""
+    """A file: its `label`, its `sha256`, and its provenance metadata (`record`), if any."""
 
     label: str
     sha256: str
@@ -59,12 +59,13 @@ class Verified:
 
 @contextmanager
 def recorded(making: JobProvenance) -> Iterator[None]:
-    """Verify the inputs of the job `making`, run the block that makes its outputs, record them.
+    """Verify the inputs of a job, run the block that makes its outputs, and record the outputs.
 
-    Before the block begins, earlier records of the outputs and half-written files are removed, so a
-    record never lies next to a file that it does not describe. A result that is made once keeps the
-    record of the job that first made it, as long as it stays the same. A `DataError` reports inputs
-    that differ from their records, a line for each, and two inputs from two states of one file.
+    The job is `making`. Before the block begins, this function removes old metadata of the outputs
+    and half-written files, so metadata always describe the file next to them. A result that is made
+    only once keeps the metadata of the job that first made it, as long as the file stays the same.
+    A `DataError` reports each input that differs from its metadata, and inputs that depend on
+    different states of one file.
     """
     about = _about(making, verified(making.inputs))
     for output in making.outputs:
@@ -80,28 +81,28 @@ def recorded(making: JobProvenance) -> Iterator[None]:
         if output.endswith(SOURCE_SUFFIX):
             from deniable.datasets import read_source  # noqa: PLC0415 - few jobs need this
 
-            source = read_source(output)  # nothing if no published file was obtained
+            source = read_source(output)  # without a digest if there is no published file
             entry = {"kind": "original", "sha256": source.sha256}
             name = label(output).removesuffix(SOURCE_SUFFIX)
             record["data"] = {name: entry} if source.sha256 else {}
         first = read_provenance(output)
         if first is None or first["sha256"] != record["sha256"]:
             name = record["file"]
-            # For the owner alone if it has hashes of original records.
+            # Readable by the owner only if it has hashes of original records.
             private = name.startswith(f"{DATA}/") or _is_receipt(name)
-            # With a production release, hashes of records are closed.
+            # If there is a production release, hashes of records are not published.
             releases = making.config.get("releases", ())
             closed = any(each.get("mode") == "production" for each in releases)
             write_json(provenance_path(output), record, private=private, closed=closed)
 
 
 def provenance_path(result: Path | str) -> Path:
-    """Return the path of the record of a `result`."""
+    """Return the path of the provenance metadata of a `result`."""
     return Path(f"{result}{SUFFIX}")
 
 
 def content_digest(path: Path | str) -> str:
-    """Return the SHA-256 of the file at `path`, or of a folder's ``sha256sum`` list by name."""
+    """Return the SHA-256 of the file at `path`; for a folder, of its sorted ``sha256sum`` list."""
     start = Path(path)
     if not start.is_dir():
         return sha256(start)
@@ -112,7 +113,7 @@ def content_digest(path: Path | str) -> str:
 
 
 def read_provenance(result: Path | str) -> Record | None:
-    """Return the record of a `result`, or None. A `DataError` reports one that is not readable."""
+    """Return the provenance metadata of a `result`, or None; raise a `DataError` if invalid."""
     path = provenance_path(result)
     try:
         record = read_json(path)
@@ -123,13 +124,13 @@ def read_provenance(result: Path | str) -> Record | None:
     if not isinstance(record, dict) or not {"sha256", "data", "made_once"} <= set(record):
         raise DataError(
             f"{path}: not provenance metadata; restore it from a copy or, unless {result} belongs "
-            "to a production release, delete both and start again: Snakemake makes them again"
+            "to a production release, delete both and start again: Snakemake recreates them"
         )
     return record
 
 
 def verified(paths: Iterable[str]) -> list[Verified]:
-    """Compare the files at `paths` with any records; a `DataError` has a line for each change."""
+    """Compare the files at `paths` with their metadata; a `DataError` reports each change."""
     found, faults = [], []
     for path in sorted(set(paths)):
         file = Verified(label(path), content_digest(path), read_provenance(path))
@@ -156,13 +157,13 @@ def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
     unrecorded = [each.label for each in inputs if each.record is None]
     return {
         "rule": making.rule,
-        # Newer code never repeats the results of a rule without a digest of code.
+        # A rule without a digest of code is never re-run because of newer code.
         "made_once": not code,
         "code": digest,
         "parts": parts_of(digest),
         "settings": digest_of_values(settings),
         "asked": settings,
-        # The seed of the run, also of jobs without randomness. Production releases have none.
+        # The seed of the run, also for jobs without randomness. Production releases have none.
         "seed": making.params.get("seed", making.config.get("seed")),
         "config": digest_of_values({k: v for k, v in making.config.items() if k not in PLACES}),
         "inputs": {each.label: each.sha256 for each in inputs},
@@ -173,10 +174,10 @@ def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
 
 
 def _data(inputs: Sequence[Verified]) -> Record:
-    """Return the files behind the records of all inputs, with kind and SHA-256.
+    """Return the data files that the inputs depend on, with kind and SHA-256.
 
-    The hash of records behind a production release is withheld. Somebody who knows all records but
-    one could try the possible values of that one with the hash, which no epsilon covers.
+    The hash of the records of a production release is withheld. With it, somebody who knows all
+    records except one could try the possible values of that record, which no ε covers.
     """
     found: dict[str, dict[str, str]] = {}
     known_from: dict[str, str] = {}
@@ -185,7 +186,7 @@ def _data(inputs: Sequence[Verified]) -> Record:
     for each in inputs:
         kind = MODELS.get(PurePosixPath(each.label).parent.as_posix())
         if published and kind == "surrogate":
-            continue  # no record is drawn from it
+            continue  # the model generates no records
         model: Record = {each.label: {"kind": kind, "sha256": each.sha256}} if kind else {}
         data: Record = model if each.record is None else each.record["data"]
         for origin, known in data.items():
@@ -198,8 +199,8 @@ def _data(inputs: Sequence[Verified]) -> Record:
                 found[origin] = entry
             elif found[origin] != entry:
                 raise DataError(
-                    f"{other} and {each.label} rest on two states of {origin}; delete both and "
-                    "start again: Snakemake makes them again"
+                    f"{other} and {each.label} depend on two states of {origin}; delete both and "
+                    "start again: Snakemake recreates them"
                 )
     return dict(sorted(found.items()))
 
@@ -213,7 +214,7 @@ def _is_receipt(name: str) -> bool:
 
 
 def label(path: str) -> str:
-    """Return a `path` relative to the project or the workflow; for other files the name alone."""
+    """Return a `path` relative to the project or the workflow; for other files, only the name."""
     file = Path(path)
     if not file.is_absolute():
         return file.as_posix()
@@ -223,6 +224,6 @@ def label(path: str) -> str:
 
 
 def digest_of_values(values: Mapping[str, Any]) -> str:
-    """Return a digest of plain `values`, independent of the order of their keys."""
+    """Return a digest of plain `values` that does not depend on the order of their keys."""
     text = json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Entries of the config with a `grid`: one test release for each combination of its values."""
+"""Entries of the config with a `grid`: a test release for each combination of its values."""
 
 import math
 import re
@@ -12,14 +12,15 @@ from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 from deniable.release import ReleaseSettings
 from deniable.validation import Values, fault_lines
 
-MAX_RELEASES = 100  # largest number of releases of one grid
+MAX_RELEASES = 100  # largest number of releases in a grid
 
 
 class ReleaseSweep(ReleaseSettings):
-    """Test releases of one data set by the plans of a grid.
+    """Test releases of one data set with the plans of a grid.
 
-    `plan` has the options that all plans share, and `grid` further ones, each with its values.
-    A combination is a release, named by entry, options, values, such as ``sweep-epsilon-0_5``.
+    `plan` has the options that all plans share. `grid` has further options, each with its values.
+    Each combination is a release. Its name, such as ``sweep-epsilon-0_5``, consists of the name of
+    the entry, options and values.
     """
 
     plan: dict[str, Any]
@@ -38,7 +39,7 @@ class ReleaseSweep(ReleaseSettings):
     @field_validator("plan")
     @classmethod
     def _valid_plan(cls, values: Any) -> Any:
-        return values  # complete with the values of the grid only, see `_valid_releases`
+        return values  # incomplete without the values of the grid, see `_valid_releases`
 
     @model_validator(mode="after")
     def _valid_releases(self) -> Self:
@@ -47,7 +48,7 @@ class ReleaseSweep(ReleaseSettings):
         number = math.prod(map(len, self.grid.values()))
         if number > MAX_RELEASES:
             raise ValueError(f"grid: {number} releases; allowed: at most {MAX_RELEASES}")
-        if len(self.releases) < number:  # making them checks each
+        if len(self.releases) < number:  # this also validates each release
             raise ValueError(
                 f"grid: {number} releases have {len(self.settings)} names, such as "
                 f"{next(iter(self.settings))!r}; allowed: values that differ in letters or digits"
@@ -56,7 +57,7 @@ class ReleaseSweep(ReleaseSettings):
 
     @cached_property
     def settings(self) -> Mapping[str, dict[str, Any]]:
-        """The options from the grid, by the name of the release."""
+        """The options from the grid, by name of the release."""
         found = {}
         for cell in product(*(enumerate(values, start=1) for values in self.grid.values())):
             labels = (f"-{key}-{_label(*at)}" for key, at in zip(self.grid, cell, strict=True))
@@ -78,7 +79,7 @@ class ReleaseSweep(ReleaseSettings):
 
 
 def _label(number: int, value: Any) -> str:
-    """Return a part of a file name for the `value` with a `number` in its list.
+    """Return a part of a file name for a `value`, which has a `number` in its list.
 
     >>> _label(1, 0.5), _label(2, 1.0), _label(3, "no data"), _label(4, ["age", "sex"])
     ('0_5', '1', 'no_data', '4')

@@ -1,4 +1,4 @@
-"""The files and settings of the rules of releases, and the start-up check of published ones."""
+"""Files and settings for the rules on releases, and the check of published ones at start-up."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Releases:
     """The releases of a config."""
 
     settings: tuple[ReleaseSettings, ...]  # in the order of the config
-    source_of: Callable[[str], str]  # returns the file with the source of a data set, by its name
+    source_of: Callable[[str], str]  # returns the file with the source of a data set, given by name
     damaged: Mapping[str, str] = field(default_factory=dict)
     """A message for each published release with changed files or without its ledger entry."""
 
@@ -48,8 +48,8 @@ class Releases:
     ) -> str:
         """Return a pattern for the names of some releases; by default of all.
 
-        They are test releases, are made from files of your own, or have a receipt, if `test`, `own`
-        or `done` is True, and the opposite if it is False.
+        If `test` is True, they are test releases; if `own` is True, they are made from files of the
+        user; if `done` is True, they have a receipt. False selects the opposite.
         """
         names = [
             each.name
@@ -63,10 +63,10 @@ class Releases:
     def made(self, name: str) -> str:
         """Return the public folder of the release `name`, or the receipt of a production release.
 
-        For a damaged release it is a name that Snakemake reports as a missing input.
+        For a damaged release, it is a text that Snakemake reports as a missing input.
         """
         if name in self.damaged:
-            what = "its published files or its ledger have changed, see the message above"
+            what = "its published files or ledger have changed, see the message above"
             return f"{folder_of(name)}: {what}"
         return str(folder_of(name) / (PUBLIC if self[name].test else RECEIPT))
 
@@ -95,8 +95,8 @@ class Releases:
     def draw_inputs(self, name: str) -> dict[str, list[str]]:
         """Return the inputs of the rules that draw the release `name`, by their kind.
 
-        A production release waits for the release before it in the same population, because its
-        consent names number and total.
+        A production release waits for the previous release of the same population, because the
+        consent to it states their number and total ε.
         """
         data = self[name].data
         published = data is not None and not data.startswith(NETWORK_FILES)
@@ -112,13 +112,13 @@ class Releases:
         return {each.data for each in self.settings if each.data is not None}
 
     def refuse_production(self) -> None:
-        """Raise `ConfigError` if there is a production release, because jobs share no folder."""
+        """Raise a `ConfigError` if there is a production release, because jobs share no folder."""
         names = [each.name for each in self.settings if not each.test]
         if names:
             raise ConfigError(
                 f"release {names[0]!r} is a production release: its key and its records need a "
-                "folder that all jobs share, and here they would pass through a storage; make it "
-                "where jobs share a folder, or leave it out of this run"
+                "folder that all jobs share, but this run would copy them to a storage; make it "
+                "on a system where jobs share a folder, or leave it out of this run"
             )
 
     def _earlier(self, release: ReleaseSettings) -> list[str]:
@@ -131,23 +131,23 @@ class Releases:
 
 
 def folder_of(name: str) -> Path:
-    """Return the folder of the release with that `name`."""
+    """Return the folder of the release `name`."""
     return Path(RELEASES, name)
 
 
 def any_of(names: Sequence[str]) -> str:
-    """Return a pattern that matches these `names` only."""
+    """Return a pattern that matches only these `names`."""
     return "|".join(names) or "(?!)"
 
 
 def data_source(settings: ReleaseSettings, source: Sequence[Path | str]) -> DataSource:
     """Return the origin of the records of a release with these `settings`.
 
-    `source` has the file with the source of a data set, and is empty for other records.
+    `source` contains the file with the source of a data set; it is empty for other records.
     """
     if settings.data is None:
         return "own"
-    # Records drawn from a published network are the same for everybody.
+    # Everybody gets the same records from a published network.
     return read_source(source[0]).kind if source else "network"
 
 
@@ -156,10 +156,10 @@ def check_published(
 ) -> dict[str, str]:
     """Compare published releases with `settings`, `ledger` and their files at publication.
 
-    Files are read only if their sizes or times have changed. Returns a message for each release
-    with missing or edited files, or without its entry in the ledger, by its name. The messages are
-    also written to standard error, because only rules of these releases fail. A `DeniableError`
-    reports other settings of a published release, and a missing ledger if a release needs it.
+    Files are read only if their sizes or times have changed. Returns, by name, a message for each
+    release that has missing or edited files or no entry in the ledger. The messages are also
+    written to standard error, because only the rules of these releases fail. A `DeniableError`
+    reports changed settings of a published release, and a missing ledger if a release needs it.
     """
     production = [each for each in settings if not each.test]
     for release in settings:
@@ -192,7 +192,10 @@ def check_published(
 def _uncounted(
     published: Mapping[str, Path], ledger: Path | str | None, *, needed: bool
 ) -> dict[str, str]:
-    """Return messages on releases that the `ledger` lacks, or raise `DeniableError` if `needed`."""
+    """Return messages on releases that are not in the `ledger`.
+
+    If there is no ledger and it is `needed`, raise a `DeniableError`.
+    """
     if not published and not needed:
         return {}
     try:
