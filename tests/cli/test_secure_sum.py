@@ -101,7 +101,7 @@ REFUSED = {
     SHARE.replace("--party 1", "--party 4"): "allowed: party 1 to 3",
     ADD: "no message came from party 3; wait for it",
     f"{ADD} west/share-3-to-2.jsonl --out x": "party 3 has receiver 2, and the first message 1",
-    f"{ADD} south/share-2-to-1.jsonl": "from party 2 is doubled",
+    f"{ADD} south/share-2-to-1.jsonl": "from party 2 is repeated",
     f"{ADD} north.csv": "north.csv, line 1: not a message of a secure sum",
     f"{ADD} gone.jsonl": "gone.jsonl: No such file",
     f"{ADD} west/share-3-to-1.jsonl --out north.csv": "a file exists there that is not a sum",

@@ -111,7 +111,9 @@ def test_empty_margins_and_empty_tables_stay_empty() -> None:
 
 def test_raking_that_does_not_arrive_says_how_far_it_is() -> None:
     model = LogLinearModel((2, 2, 2), ((0, 1), (0, 2), (1, 2)))
-    with pytest.warns(RuntimeWarning, match="5 of 5 tables have errors of up to .* allow more sweeps"):
+    with pytest.warns(
+        RuntimeWarning, match="5 of 5 tables have errors of up to .* allow more sweeps"
+    ):
         model.fit(some_tables((2, 2, 2)), sweeps=1)
 
 
@@ -119,7 +121,7 @@ def test_raking_that_does_not_arrive_says_how_far_it_is() -> None:
     ("build", "message"),
     [
         (lambda: LogLinearModel((), ()), "has no cells"),
-        (lambda: LogLinearModel((2, 2), ((0, 2), (1,))), r"the margin \(0, 2\) does not fit"),
+        (lambda: LogLinearModel((2, 2), ((0, 2), (1,))), r"the marginal \(0, 2\) does not fit"),
         (lambda: LogLinearModel((2, 2), ((0,),)), "no marginal of the model has the attribute 1"),
         (lambda: LogLinearModel.independence((2, 2)).fit([1.0, 2, 3]), "do not fit a model of 4"),
         (lambda: LogLinearModel.independence((2, 2)).fit([1.0, -2, 3, 4]), "not negative"),

@@ -178,7 +178,7 @@ def test_reports_that_are_no_categories_are_records_of_reports():
     assert [each.size for each in reports.domain] == [3, 3]
     shares = np.bincount(reports.columns[0], minlength=3) / 40_000
     np.testing.assert_allclose(shares, [0.5, 0.25, 0.25], atol=0.0125)  # 5 standard errors
-    with pytest.raises(DeniableError, match="cluster a0 has 3 reports for 2 cells"):
+    with pytest.raises(DeniableError, match="cluster a0 has 3 randomized values for 2 cells"):
         protocol.refuse_other_reports()
 
 
@@ -241,9 +241,9 @@ COIN = KeepOrReplace.uniform(2, 0.5)
 @pytest.mark.parametrize(
     ("clusters", "channels", "message"),
     [
-        ((("a0",),), (COIN,), "clusters hold a0, but the domain has a0, a1; each attribute"),
-        ((("a0", "a1"), ("a1",)), (COIN, COIN), "clusters hold a0, a1, a1, but"),
-        ((("a0",), ("b",)), (COIN, COIN), "clusters hold a0, b, but"),
+        ((("a0",),), (COIN,), "clusters have a0, but the domain has a0, a1; each attribute"),
+        ((("a0", "a1"), ("a1",)), (COIN, COIN), "clusters have a0, a1, a1, but"),
+        ((("a0",), ("b",)), (COIN, COIN), "clusters have a0, b, but"),
         ((("a0",), ("a1",)), (COIN, COIN), "the cluster a1 has 3 cells, but its channel 2"),
         ((("a0", "a1"),), (COIN,), "the cluster a0 x a1 has 6 cells, but its channel 2"),
         ((("a0",), ("a1",)), (COIN,), "2 clusters, but 1 channels"),

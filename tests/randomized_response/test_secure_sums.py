@@ -296,7 +296,7 @@ def test_the_order_of_a_pair_is_that_of_the_table(small_data):
 
 def test_pairs_that_are_none():
     data = of(ABC, (0, 0, 0), (1, 2, 1), (1, 1, 1))
-    with pytest.raises(DeniableError, match="a pair of attributes is two names, not 3"):
+    with pytest.raises(DeniableError, match="a pair has 3 names"):
         bivariate_distribution(data, ("a", "b", "c"), rng(0))
     with pytest.raises(DeniableError, match="'a' twice"):
         bivariate_distribution(data, ("a", "a"), rng(0))
@@ -417,7 +417,7 @@ def test_margins_tell_of_a_party_that_answers_two_ways_in_two_pairs():
     assert not any(distribution.inconsistencies for distribution in counted.values())
     assert disagreeing_margins(counted.values()) == (
         "a 'x': 1 records in a and b, but 2 in a and c; a party gave another answer in one of "
-        "them, or left; count both pairs again",
+        "them, or left the sum; count both pairs again",
     )
     assert disagreeing_margins([counted["a", "b"]]) == ()
 

@@ -132,9 +132,9 @@ def test_p_is_that_of_the_paper():
 def test_an_epsilon_that_no_p_has_is_refused():
     domain = domain_of(*ADULT)
     for reading in ("printed", "diagonal"):
-        with pytest.raises(DeniableError, match="use the reading 'keep'"):
+        with pytest.raises(DeniableError, match="use the matrix 'keep'"):
             p_of_epsilon(domain, 1.0, reading)
-    with pytest.raises(DeniableError, match="gives a record between"):
+    with pytest.raises(DeniableError, match="a record has between"):
         p_of_epsilon(domain, 1e4, "keep")
     for epsilon in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(DeniableError, match=f"epsilon is {epsilon}; it must be a finite"):

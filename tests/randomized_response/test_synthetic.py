@@ -293,7 +293,7 @@ PROPER = [[1 / 12] * 12, [0.5, 0.5]]
         ),
         (
             lambda: synthesize(DOMAIN, CLUSTERS, PROPER[::-1], 5, generator()),
-            "the cluster colour x region has 12 cells, but its distribution 2",
+            "the cluster colour x region has 12 cells, but its distribution has 2",
         ),
         (
             lambda: repeat_records(reports(3), [0.5, 0.5], 5, generator()),

@@ -48,12 +48,12 @@ class ModelFit:
     converged: Flags
 
     def distance_from_zero(self, model: LogLinearModel) -> Floats:
-        """Return the least ratio of a free marginal proportion to its standard error, (...)."""
+        """Return the least free marginal proportion of `model` over its standard error, (...)."""
         shares, variances = self._margins(model)
         return self._least(shares, np.sqrt(np.maximum(variances, 0.0)))
 
     def effective_records(self, model: LogLinearModel) -> Floats:
-        """Return the least effective number of records of the free marginals, shape (...).
+        """Return the least effective number of records of `model`'s free marginals, shape (...).
 
         A marginal proportion s with variance V is as precise as from s (1 - s) / V original
         records.

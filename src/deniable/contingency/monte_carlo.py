@@ -108,8 +108,8 @@ class RandomizedRelease:
     ) -> Floats:
         """Draw tables of counts from each of some distributions, and return estimated counts.
 
-        For the shapes see `LaplaceRelease.sample`. Sampling and randomizing are one multinomial
-        draw ([pram], (1.1)).
+        For `proportions`, `records`, `tables` and `generator` see `LaplaceRelease.sample`. Sampling
+        and randomizing are one multinomial draw ([pram], (1.1)).
         """
         reported = self.channel.reported(proportions)
         return self.estimated(draw_tables(reported, records, tables, generator))

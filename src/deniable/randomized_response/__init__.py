@@ -1,4 +1,4 @@
-"""RR-Independent, RR-Joint, RR-Clusters, RR-Adjustment, secure sum, their audit."""
+"""Methods of [multirr], RR-Independent to RR-Adjustment and the secure sum, and their audit."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""RR-Adjustment: weights of randomized records for estimated marginals ([multirr], section 5).
+"""RR-Adjustment: weights of randomized records that meet estimated marginals ([multirr], 5).
 
 Algorithm 2 is raking (iterative proportional fitting) of records. One compiled pass applies the
 factor of one attribute and sums the weights by the next attribute.
@@ -25,8 +25,8 @@ MAX_SWEEPS = 1000
 class InfeasibleTarget:
     """A positive `target` of a `category` that no record can meet.
 
-    `attribute` and `category` are positions from 0. This target is left out, and the other targets
-    of the attribute are rescaled to sum 1.
+    `attribute` and `category` are positions from 0. This target is left out. The other targets of
+    the attribute are rescaled to sum 1.
     """
 
     attribute: int
@@ -38,9 +38,10 @@ class InfeasibleTarget:
 class Adjustment:
     """Weights of randomized records, and their distance from the targets.
 
-    The `weights`, shape (records,), are at least 0 and sum to 1: the estimated joint distribution
-    on the records' cells. `sweeps` is the number of passes through all attributes. The `gap` is the
-    largest distance between a weighted marginal and its target, without `unreachable` targets.
+    The `weights`, shape (records,), are at least 0 and sum to 1. They are the estimated joint
+    distribution on the records' cells. `sweeps` is the number of passes through all attributes. The
+    `gap` is the largest distance between a weighted marginal and its target, without `unreachable`
+    targets.
     """
 
     weights: Floats
@@ -59,14 +60,14 @@ def adjust(
 ) -> Adjustment:
     """Weight records so that their marginals meet targets ([multirr], Algorithm 2).
 
-    The weights converge to the distribution on the records' cells that has these marginals and is
-    closest to the reports in relative entropy, if such a distribution exists.
+    The weights converge to a distribution on the records' cells, if one with these marginals
+    exists. Among such distributions it is the closest to the randomized values in relative entropy.
 
-    The `columns`, shape (records,), are codes of each attribute, or of the joint cells of each
-    cluster. The `targets` have for each of them an estimated distribution over its categories, on
-    the simplex. The sweeps end if no weighted marginal is further than the `tolerance`, above 0,
-    from its target, or after `most_sweeps`, at least 1, with a `RuntimeWarning`. With `domains`,
-    the attributes of each column, warnings name categories.
+    `columns`, each of shape (records,), are codes of each attribute, or of the joint cells of each
+    cluster. `targets` has for each column an estimated distribution over its categories, on the
+    simplex. The sweeps end if no weighted marginal is further than `tolerance`, above 0, from its
+    target. After `most_sweeps`, at least 1, they end with a `RuntimeWarning`. With `domains`, the
+    attributes of each column, warnings name categories.
 
     Raises `DeniableError` if columns and targets do not fit, a target is not a distribution, or
     every record has a category with target 0. A positive target that no record can meet (see
@@ -83,26 +84,26 @@ def adjust(
     if domains is not None and [d.size for d in domains] != [target.size for target in wanted]:
         raise DeniableError(
             f"domains of {[d.size for d in domains]} cells, but targets for "
-            f"{[target.size for target in wanted]}; give for each column the attributes it codes"
+            f"{[target.size for target in wanted]}; give the attributes of each column"
         )
     unreachable = _leave_out_unreachable(codes, wanted)
     for each in unreachable:
         where = _place(each.attribute, each.category, domains)
         warnings.warn(
-            f"{where}: estimated at {each.target:.3g}, but no randomized record that could take "
-            "that weight reports it; it is left out and the others are rescaled",
+            f"{where}: the estimate is {each.target:.3g}, but no randomized record with a positive "
+            "weight has this category; its target is left out and the others are rescaled",
             RuntimeWarning,
             stacklevel=2,
         )
     most = max(target.size for target in wanted)
     padded = np.stack([np.pad(target, (0, most - target.size)) for target in wanted])
     weights, sweeps, gap = rake(codes, padded, tolerance, most_sweeps)
-    weights /= weights.sum()  # of rounding only: the last adjustment left sum 1
+    weights /= weights.sum()  # for rounding errors only: the last adjustment left the sum 1
     if gap > tolerance:
         warnings.warn(
-            f"RR-Adjustment stopped after {sweeps} sweeps with a margin still {gap:.2g} away from "
-            f"its target, at {_farthest(codes, wanted, weights, domains)}: the targets may "
-            "contradict what the reports leave possible; allow more sweeps or a larger tolerance",
+            f"RR-Adjustment stopped after {sweeps} sweeps, {gap:.2g} away from the target of "
+            f"{_farthest(codes, wanted, weights, domains)}: perhaps no weights of these records "
+            "meet all targets; allow more sweeps or a larger tolerance",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -121,7 +122,7 @@ def weighted_pairs(
 
     for number, (column, size) in enumerate(zip(columns, shape, strict=True)):
         refuse_foreign_codes(column, size, f"attribute {number}")
-    # Codes of all attributes in one numbering, record by record: what is added to lies together.
+    # Codes of all attributes in one numbering, record by record, so that sums are close in memory.
     starts = np.cumsum([0, *shape])
     numbered = np.empty((len(weights), len(shape)), dtype=np.uint32)
     for number, column in enumerate(columns):
@@ -144,7 +145,7 @@ def _checked(
         if np.ndim(column) != 1 or np.ndim(target) != 1:
             raise DeniableError(
                 f"column {number} is of shape {np.shape(column)}, its targets of shape "
-                f"{np.shape(target)}; give one code a record, and one target a category"
+                f"{np.shape(target)}; give one code per record, and one target per category"
             )
         if len(column) != records:
             raise DeniableError(f"column {number} has {len(column)} records, the first {records}")
@@ -158,7 +159,7 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Infeasibl
     """Set targets without records to 0, rescale the others, and return the ones left out.
 
     A record with a target of 0 in one attribute ends with weight 0, so it cannot meet other
-    targets. One pass is enough: a target without records takes none from the others.
+    targets. One pass is enough, because a target without records removes no record from the others.
     """
     dead = np.zeros(codes.shape[1], dtype=bool)
     for column, target in zip(codes, wanted, strict=True):

@@ -1,8 +1,8 @@
-"""Dependences without a trusted party: the three protocols of [multirr], sections 4.1 to 4.3.
+"""Three protocols to assess dependences without a trusted party ([multirr], 4.1 to 4.3).
 
-Clusters depend on the dependence of every pair of attributes, which no party can compute alone.
-Each protocol results in a two-way table for every pair. Estimates, by equation (2), are clipped at
-0 and rescaled (6.4), because Cramer's V needs proportions of at least 0.
+Clusters are formed from the dependence of every pair of attributes, which no party can compute
+alone. Each protocol returns a two-way table for every pair. Estimates, by equation (2), are clipped
+at 0 and rescaled (6.4), because Cramer's V needs proportions of at least 0.
 """
 
 import math
@@ -33,14 +33,14 @@ from deniable.randomized_response.readings import Assessment, ClusterMechanism, 
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
-PairCounts = Mapping[Pair, Counts]  # two-way tables of reports, shape (..., rows, columns)
+PairCounts = Mapping[Pair, Counts]  # tables of randomized values, shape (..., rows, columns)
 
 PairTables = Mapping[Pair, Floats]
-"""Two-way tables to measure dependence on, shape (..., rows, columns)."""
+"""Two-way tables whose dependence is measured, shape (..., rows, columns)."""
 
 
 def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
-    """Count every pair of attributes in `data`, as `Microdata.counts`, three times as fast."""
+    """Count every pair of attributes in `data`, three times as fast as `Microdata.counts`."""
     columns = [column.astype(np.intp) for column in data.columns]
     tables = {}
     for i, j in combinations(range(len(columns)), 2):
@@ -54,8 +54,9 @@ def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
 class AssessmentProtocol(ABC):
     """The messages of the parties, the estimates from them, and their epsilons.
 
-    Epsilons are for one party's reports before any sum; see `deniable.randomized_response.waiver`
-    for the reason. The `domain` has at least two attributes.
+    Epsilons are for one party's randomized values before any sum;
+    `deniable.randomized_response.waiver` gives the reason. The `domain` has at least two
+    attributes.
     """
 
     domain: Domain
@@ -69,14 +70,14 @@ class AssessmentProtocol(ABC):
 
     @abstractmethod
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        """Run the protocol on the true records `data`, by `source`; return the pair counts."""
+        """Return pair counts of the protocol on original records, `data`, drawn from `source`."""
 
     @abstractmethod
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw `runs` of the protocol on `data` by the `generator`, on the first axis of tables."""
+        """Draw `runs` replicates on `data` with `generator`, on the first axis of the tables."""
 
     def tables(self, reports: PairCounts) -> PairTables:
-        """Return the tables for measures of dependence: `reports`, or estimates."""
+        """Return the tables for measures of dependence: the counts `reports`, or estimates."""
         return {pair: counts.astype(float) for pair, counts in reports.items()}
 
     @property
@@ -86,13 +87,13 @@ class AssessmentProtocol(ABC):
 
     @property
     def epsilon(self) -> float:
-        """Exact epsilon of one whole record, rounded up: the sum over all reports."""
+        """Exact epsilon of one whole record, rounded up: the sum over all its messages."""
         return composed_epsilon(self.domain, self.sent)
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return the exact epsilon of a change in one attribute, rounded up, for each of them.
+        """Return the exact epsilon of a change in one attribute, rounded up, by attribute.
 
-        The sum over the reports that the attribute is in.
+        It is the sum over the messages that depend on the attribute.
         """
         return {name: composed_epsilon(self.domain, self.sent, name) for name in self.domain.names}
 
@@ -101,9 +102,10 @@ class AssessmentProtocol(ABC):
 class AttributeReports(AssessmentProtocol):
     """Randomized response on each attribute of a `domain` ([multirr], 4.1).
 
-    All pairs share one randomization of each attribute, with `p` and `reading` as in
-    `deniable.randomized_response.protocols.rr_channel`. Dependences are the ones of the reports; or
-    if `inverted`, beyond [multirr], of the joint distributions that they estimate.
+    All pairs use the same randomization of each attribute, with `p` and `reading` as in
+    `deniable.randomized_response.protocols.rr_channel`. Dependences are measured on the randomized
+    values. If `inverted`, which is not in [multirr], they are measured on the estimated joint
+    distributions.
 
     Examples
     --------
@@ -120,7 +122,7 @@ class AttributeReports(AssessmentProtocol):
 
     @cached_property
     def protocol(self) -> Protocol:
-        """RR-Independent."""
+        """The protocol RR-Independent of all attributes."""
         return rr_independent(self.domain, self.p, self.reading)
 
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
@@ -146,8 +148,9 @@ class AttributeReports(AssessmentProtocol):
 class SecureSum(AssessmentProtocol):
     """Exact bivariate distributions of a `domain` by secure sum ([multirr], 4.2).
 
-    The tables equal the true ones (see `deniable.randomized_response.secure_sums`), so the records
-    are counted. No epsilon bounds their disclosure: protection needs trust, and large counts.
+    The tables equal the original ones (see `deniable.randomized_response.secure_sums`), so the
+    original records are counted. No epsilon bounds the disclosure by these tables. Protection needs
+    trust, and large counts.
     """
 
     def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
@@ -163,7 +166,7 @@ class SecureSum(AssessmentProtocol):
 
     @property
     def epsilon(self) -> float:
-        """Infinite: a count may reveal the value of a party with certainty."""
+        """Infinity, because a count may reveal the value of a party with certainty."""
         return math.inf
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
@@ -174,9 +177,10 @@ class SecureSum(AssessmentProtocol):
 class PairReports(AssessmentProtocol):
     """Randomized response on each pair of attributes, counted by secure sum ([multirr], 4.3).
 
-    A pair of the `domain` is randomized by the `mechanism` of a cluster of two ("joint" or
-    "kronecker", see `deniable.randomized_response.protocols.cluster_channel`), with `p` and
-    `reading` as in `rr_channel`. The text has one matrix for the pair.
+    The `mechanism` of a cluster of two randomizes each pair of the `domain`. It is "joint", one
+    matrix for the pair as in the paper, or "kronecker" (see
+    `deniable.randomized_response.protocols.cluster_channel`). `p` and `reading` are as in
+    `rr_channel`.
     """
 
     p: float
@@ -185,7 +189,7 @@ class PairReports(AssessmentProtocol):
 
     @cached_property
     def channels(self) -> dict[Pair, Channel]:
-        """The channel of every pair, in the domain's order."""
+        """The channel of every pair, in the order of the domain."""
         given, pairs = (self.p, self.reading, self.mechanism), combinations(self.domain.names, 2)
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
 
@@ -198,7 +202,7 @@ class PairReports(AssessmentProtocol):
         return counts
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        # The counts of masked pairs are drawn from the true counts.
+        # The counts of masked pairs are drawn from the original counts.
         drawn = {}
         for pair, true in two_way_counts(data).items():
             cells = np.broadcast_to(true.reshape(-1), (runs, true.size))
@@ -215,7 +219,7 @@ class PairReports(AssessmentProtocol):
 
     @property
     def waived_epsilon(self) -> float:
-        """The claim of the text for records, "as if each attribute were released only once".
+        """The paper's claimed epsilon of a record, "as if each attribute were released only once".
 
         `deniable.randomized_response.waiver` refutes it.
         """
@@ -238,7 +242,7 @@ def assessment_protocol(
 
 
 def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) -> PairTables:
-    """Estimate each pair's distribution; with one warning for all singular channels."""
+    """Estimate the distribution of each pair, with one warning for all singular channels."""
     if erased := [" x ".join(pair) for pair in reports if channels[pair].singular]:
         warnings.warn(
             f"the channels of {len(erased)} of {len(reports)} pairs are singular "

@@ -1,6 +1,6 @@
-"""The audit of [multirr]: claimed and exact epsilons of its methods, and of their preparation.
+"""The audit of [multirr]: claimed and exact epsilons of its methods and assessments.
 
-Section 4.3 waives composition; `deniable.randomized_response.waiver` proves that it must not.
+Section 4.3 waives composition. `deniable.randomized_response.waiver` proves this wrong.
 """
 
 import functools
@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """A probability `p`, as exact decimal text, and the `reading` of the matrix."""
+    """A probability `p`, as exact decimal text, and the interpretation of the matrix, `reading`."""
 
     reading: Reading
     p: str
@@ -58,7 +58,7 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
 
 
 def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
-    """Return the claimed, exact and shipped epsilon of one attribute's RR matrix (6.3.1).
+    """Return the claimed, exact and floating-point epsilon of an attribute's RR matrix (6.3.1).
 
     `size` and `reading` are as in `rr_channel`; `p` is exact decimal text.
     """
@@ -75,17 +75,17 @@ def audit_cluster(
 ) -> Finding:
     """Return the epsilons of a cluster's matrix (6.3.2), if all attributes change or only one.
 
-    The attributes have `sizes` categories. Two attributes or more have at most 1,000 cells. `p` and
+    The attributes have `sizes` categories. Two or more attributes have at most 1,000 cells. `p` and
     `reading` are as in `audit_attribute`, the `mechanism` as in
-    `deniable.randomized_response.protocols.cluster_channel`. `changed` is the position of the one
-    attribute that changes, by default all. The claim is then its epsilon, the "equal risk" of
-    RR-Clusters and RR-Independent by attribute.
+    `deniable.randomized_response.protocols.cluster_channel`. `changed` is the position of the only
+    attribute that changes; by default all change. The claim for one attribute is its own epsilon,
+    because of the "equal risk" of RR-Clusters and RR-Independent by attribute.
     """
     exact_p, cells = Fraction(p), math.prod(sizes)
     if cells > MAX_AUDITED_MATRIX and len(sizes) > 1:
         raise DeniableError(
-            f"a cluster of {cells} cells is over the {MAX_AUDITED_MATRIX} audited in "
-            "rational numbers; audit its attributes"
+            f"a cluster has {cells} cells, and the audit in rational numbers takes at most "
+            f"{MAX_AUDITED_MATRIX}; audit its attributes"
         )
     if mechanism == "joint" and len(sizes) > 1:
         matrix = constant_matrix(cells, claimed_odds(sizes, exact_p, reading))
@@ -111,7 +111,7 @@ def audit_multirr(
 
     Records of the `domain` are randomized at each p of the `probabilities`, in (0, 1). Clusters are
     formed from `dependences` at each T_v of `largest_cells` and T_d of `least_dependences`: see
-    `cluster_attributes`. Thresholds T_d that give the same clusters share their rows. The columns
+    `cluster_attributes`. If several T_d give the same clusters, their rows appear once. The columns
     are ``mechanism``, ``matrix``, ``p``, ``t_v``, ``unit`` (the kind of change), ``of`` (its name),
     ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon`` (of the
     floating-point matrix), ``kind`` ("exact"), ``holds``.
@@ -149,8 +149,8 @@ def clusters_table(
 
 
 def _record_row(mechanism: str, domain: Domain, setting: Setting, t_v: int | None = None) -> Row:
-    # Independent reports compose exactly: the parity of the record is the product of parities. A
-    # matrix of two rows has its logarithm rounded as all others.
+    # Independent randomizations compose exactly: the parity of a record is the product of the
+    # parities. A two-row matrix gives its logarithm, rounded up like all others.
     alone = summed(audit_attribute(size, setting.p, setting.reading) for size in domain.shape)
     parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
     finding = replace(alone, exact=exact_epsilon(constant_matrix(2, parity)))
@@ -158,7 +158,7 @@ def _record_row(mechanism: str, domain: Domain, setting: Setting, t_v: int | Non
 
 
 def summed(findings: Iterable[Finding]) -> Finding:
-    """Return the claimed and exact epsilons of several reports together, by `findings` of each."""
+    """Return the sums of the claimed, exact and floating-point epsilons of `findings`."""
     parts = zip(*((each.claimed, each.exact, each.shipped) for each in findings), strict=True)
     return Finding(*map(sum, parts))
 
@@ -206,24 +206,24 @@ def audit_table(rows: Iterable[Row]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Epsilons of changes of a record, for one setting and mechanism of clusters."""
+    """Epsilons of the changes of a record, for one setting and mechanism of clusters."""
 
     domain: Domain
     setting: Setting
     mechanism: ClusterMechanism
 
     def of(self, names: Sequence[str], changed: str | None = None) -> Finding:
-        """Audit a cluster, for a change of all its attributes or of one."""
+        """Audit a cluster for a change of all its attributes, or of `changed` alone."""
         position = None if changed is None else names.index(changed)
         sizes = self.domain.project(names).shape
         return audit_cluster(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
 
     def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
-        """Audit several clusters that are randomized independently, for a change of all."""
+        """Audit several independently randomized clusters for a change of all attributes."""
         return summed(self.of(cluster) for cluster in clusters)
 
     def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
-        """Audit the clusters with an attribute, for a change of it."""
+        """Audit the clusters that contain the attribute `name` for a change of it."""
         return summed(self.of(each, name) for each in clusters if name in each)
 
     @property
@@ -242,10 +242,10 @@ def audit_assessments(
 ) -> pd.DataFrame:
     """Audit the claims of sections 4.1 and 4.3, in a table like the one of `audit_multirr`.
 
-    For 4.1 the sum over attributes; 4.2 claims no epsilon. For 4.3, under both mechanisms, the sum
-    over pairs by sequential composition; and the waiver, for a record and each attribute. Settings
-    are each p of the `probabilities`, in (0, 1), and each of the `readings` of the matrix, for
-    records of the `domain`.
+    For 4.1 the audit sums over attributes. Section 4.2 claims no epsilon. For 4.3, under both
+    mechanisms, it has the sum over pairs by sequential composition, and the waiver, for a record
+    and for each attribute. The settings are each p of the `probabilities`, in (0, 1), and each
+    interpretation of the matrix in `readings`, for records of the `domain`.
     """
     settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
     return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
@@ -274,19 +274,20 @@ def risk_table(
 ) -> pd.DataFrame:
     """Compare the "equal risk" of [multirr], 6.3.2, with the exact epsilons.
 
-    Dependences are assessed with the matrices of the release (the text names no others), pairs by
+    Dependences are assessed with the matrices of the release (the paper names no others), pairs by
     the mechanism of the clusters. Assessment and release compose sequentially (section 4), with
     equality: two records that differ in all attributes are the worst pair for both. The release has
-    the `clusters` of each T_v, for records of the `domain`, at each p of the `probabilities`, in
-    (0, 1), and each of the `readings` of the matrix.
+    the `clusters` of each T_v, for records of the `domain`. The settings are each p of the
+    `probabilities`, in (0, 1), and each interpretation of the matrix in `readings`.
 
-    The columns are ``matrix``, ``p``, ``mechanism``, ``t_v``; ``assessment`` (none, 4.1, 4.2, 4.3
-    waived: the claim, 4.3 summed: exact); ``release_epsilon``, ``assessment_epsilon`` and their sum
-    ``total_epsilon``, for a whole record; ``attribute_epsilon`` of the release, for a change of the
-    one ``attribute`` in which it exceeds ``attribute_alone``, that under RR-Independent, most;
-    ``attribute_ratio`` of both (infinite if only the latter is 0, 1 if both are). Flags for at
-    most the epsilon of RR-Independent: ``equal_risk_record`` and ``equal_risk_attribute`` (every
-    attribute's) of the release, ``equal_risk_with_assessment`` of the total for a record.
+    The columns ``matrix``, ``p``, ``mechanism``, ``t_v`` have the setting. ``assessment`` is none,
+    4.1, 4.2, 4.3 waived (the claim) or 4.3 summed (exact). For a whole record there are
+    ``release_epsilon``, ``assessment_epsilon`` and their sum, ``total_epsilon``.
+    ``attribute_epsilon`` is for a change of one ``attribute`` in the release, and
+    ``attribute_alone`` the same under RR-Independent, for the attribute with the largest excess.
+    ``attribute_ratio`` divides them (infinite if only the latter is 0, 1 if both are). Three flags
+    mean at most the epsilon of RR-Independent: ``equal_risk_record`` and ``equal_risk_attribute``
+    (every attribute) for the release, ``equal_risk_with_assessment`` for the total of a record.
     """
     rows: list[Row] = []
     single: Clustering = tuple(combinations(domain.names, 1))
@@ -308,7 +309,7 @@ def _risks(
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
     found = {name: changes.attribute(clusters, name) for name in changes.domain.names}
     apart = {name: changes.of((name,)).exact for name in found}
-    # Worst is what multiplies an intruder's odds most: the largest difference, then the largest ε.
+    # The worst attribute multiplies an intruder's odds most: largest difference, then largest ε.
     worst = max(found, key=lambda n: (round(found[n].exact - apart[n], 9), found[n].exact))
     epsilon, alone = found[worst].exact, apart[worst]
     for assessment in ways:

@@ -1,6 +1,6 @@
 """Compiled passes over records for `deniable.randomized_response.adjustment`.
 
-A separate module, because numba takes as long to import as pandas.
+It is a separate module because numba takes as long to import as pandas.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ with from_extras():
     import numba
 
 LANES = 4
-BELOW_USE = 1e-150  # sums this small are gone: to divide by them would overflow
+BELOW_USE = 1e-150  # smaller sums count as 0, because dividing by them would overflow
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
-    """Return the weights' sums by any two categories of a record, the earlier attribute first.
+    """Return the sums of weights for any two categories of a record, the earlier attribute first.
 
-    Categories of all attributes are numbered consecutively: rows and columns of the table.
+    Categories of all attributes are numbered consecutively, as rows and columns of the table.
     """
     records, attributes = numbered.shape
     sums = np.zeros((categories, categories))
@@ -33,10 +33,10 @@ def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
 def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
-    """Multiply each weight by its category's factor; return the weights' sums by `following`.
+    """Multiply each weight by its category's factor; return the sums of weights by `following`.
 
-    Neighbouring records add to separate lanes, so that sums of one category need not wait for each
-    other (almost three times as fast).
+    Neighbouring records add to separate rows of `sums`, so that additions for one category need not
+    wait for each other (almost three times as fast).
     """
     sums = np.zeros((LANES, size))
     whole = weights.size // LANES * LANES
@@ -71,8 +71,8 @@ def rake(codes, targets, tolerance, most_sweeps):  # type: ignore[no-untyped-def
                     factor[category] = target / sums[category]
             following = codes[(attribute + 1) % attributes]
             sums = _apply_and_sum(weights, codes[attribute], factor, following, size)
-        # Margins that were met before each of the last adjustments are met, nearly, after all of
-        # them; only then is the exact gap worth passes of its own.
+        # If every marginal met its target just before its last adjustment, all nearly meet their
+        # targets now. Only then does the exact gap justify further passes.
         if moved <= tolerance or sweep == most_sweeps:
             gap = 0.0
             for attribute in range(attributes):

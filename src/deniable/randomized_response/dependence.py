@@ -1,8 +1,9 @@
-"""The dependence of attributes, and the clusters that they form ([multirr], 4).
+"""Measure the dependence of attributes, and form clusters of dependent ones ([multirr], 4).
 
-Beyond the text, which uses the product of marginals: a pair of RR-Independent's reports went
-through the product of two matrices, so the inverse along both axes has no bias, at the same
-epsilon. `shrink` weighs its larger variance against the bias of the product.
+For RR-Independent the paper estimates a joint distribution by the product of marginals. In fact
+each pair of values went through the product of two matrices. So inverting both axes gives an
+estimate without bias, at the same epsilon. `shrink` weighs its larger variance against the bias of
+the product.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -29,7 +30,7 @@ Measure = Literal["cramers_v", "pearson"]
 def cramers_v(table: npt.ArrayLike) -> float:
     """Return Cramer's V of a two-way `table`, in [0, 1] ([multirr], (9)).
 
-    All categories count, also if they do not occur. It is 0 for an attribute with one category.
+    Categories that do not occur also count. The result is 0 for an attribute with one category.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def cramers_v(table: npt.ArrayLike) -> float:
 def absolute_correlation(table: npt.ArrayLike) -> float:
     """Return |Pearson's r| of the codes of two ordinal attributes, in [0, 1] ([multirr], (8)).
 
-    Rows of the two-way `table` are codes of the first. The result is 0 for a constant attribute.
+    Rows of the two-way `table` are codes of the first one. The result is 0 if one is constant.
     """
     return float(dependence_of_tables(table, "pearson"))
 
@@ -60,7 +61,7 @@ def dependence_of_tables(tables: npt.ArrayLike, measure: Measure) -> Floats:
     """
     joint = np.asarray(tables, dtype=float)
     if not np.all(joint.sum(axis=(-2, -1)) > 0):
-        raise DeniableError("an empty table says nothing of dependence")
+        raise DeniableError("a table is empty; give tables with a positive total")
     return _MEASURES[measure](joint)
 
 
@@ -73,7 +74,7 @@ def _cramers_v(counts: Floats) -> Floats:
     expected = rows[..., :, None] * columns[..., None, :] / rows.sum(axis=-1)[..., None, None]
     terms = quotients((counts - expected) ** 2, expected)
     chi_squares, total = terms.sum(axis=(-2, -1)), counts.sum(axis=(-2, -1))
-    # Rounding can lift a perfect dependence over 1 by a unit of the last place.
+    # Rounding can give a perfect dependence a value just above 1.
     return np.asarray(np.minimum(np.sqrt(chi_squares / total / freedom), 1.0))
 
 
@@ -81,11 +82,11 @@ def _absolute_correlation(counts: Floats) -> Floats:
     joint = counts / counts.sum(axis=(-2, -1), keepdims=True)
     rows, columns = joint.sum(axis=-1), joint.sum(axis=-2)
     x, y = (np.arange(size, dtype=float) for size in joint.shape[-2:])
-    # Codes from their means, table by table.
+    # Deviations of codes from their mean in each table.
     x, y = x - (rows @ x)[..., None], y - (columns @ y)[..., None]
     covariances = np.einsum("...a,...ab,...b->...", x, joint, y)
     variances = (rows * x**2).sum(axis=-1), (columns * y**2).sum(axis=-1)
-    # An estimate that was not projected can have a variance below 0: it does not vary.
+    # An estimate that was not projected can have a variance below 0; it counts as constant.
     scale = np.sqrt(np.maximum(variances[0], 0.0) * np.maximum(variances[1], 0.0))
     return np.asarray(np.minimum(quotients(np.abs(covariances), scale), 1.0))
 
@@ -97,10 +98,10 @@ _MEASURES: dict[Measure, Callable[[Floats], Floats]] = {
 
 
 def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, Measure]:
-    """Return every pair of attributes in a `domain`'s order, and its measure of dependence.
+    """Return the measure of dependence of every pair of attributes, in the order of the `domain`.
 
-    It is |r| for two ordinal attributes, and otherwise Cramer's V. `ordinal` are attributes to
-    treat as ordinal, besides the ones of the domain.
+    It is |r| for two ordinal attributes, and otherwise Cramer's V. Attributes in `ordinal` are
+    treated as ordinal, besides the ordinal ones of the domain.
     """
     named = {domain[name].name for name in ordinal}
     ordered = named | {attribute.name for attribute in domain if attribute.scale == "ordinal"}
@@ -111,9 +112,9 @@ def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, M
 
 
 def dependences(data: Microdata, ordinal: Collection[str] = ()) -> pd.DataFrame:
-    """Measure the dependence of every pair in `data`; `ordinal` as in `pair_measures`.
+    """Measure the dependence of every pair in `data`; `ordinal` is as in `pair_measures`.
 
-    The columns are attribute_1, attribute_2, measure, dependence; rows are in the domain's order.
+    The columns are attribute_1, attribute_2, measure, dependence. Rows are in the domain's order.
     """
     measures = pair_measures(data.domain, ordinal)
     return dependences_from_tables({pair: data.counts(pair) for pair in measures}, measures)
@@ -122,9 +123,9 @@ def dependences(data: Microdata, ordinal: Collection[str] = ()) -> pd.DataFrame:
 def dependences_from_tables(
     tables: Mapping[Pair, npt.ArrayLike], measures: Mapping[Pair, Measure]
 ) -> pd.DataFrame:
-    """Measure the dependence of every pair from its two-way table, as `dependences` does.
+    """Measure the dependence of every pair from its two-way table; see `dependences`.
 
-    The `tables` are by pair; `measures` come from `pair_measures`.
+    `tables` maps pairs to tables, and `measures` is a result of `pair_measures`.
     """
     rows = [
         (*pair, measure, float(dependence_of_tables(tables[pair], measure)))
@@ -137,8 +138,8 @@ def dependences_from_tables(
 class Shrunk:
     """An estimate between the product of the marginals and the unbiased joint distribution.
 
-    `estimate`, shape (..., cells), is product + weight (unbiased - product); it sums to 1 and may
-    leave the simplex. `weight`, shape (...), is in [0, 1]: 0 for the product.
+    `estimate`, shape (..., cells), is product + weight (unbiased - product). It sums to 1 and may
+    be outside the simplex. `weight`, shape (...), is in [0, 1]; 0 gives the product.
     """
 
     estimate: Floats
@@ -148,16 +149,18 @@ class Shrunk:
 def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     """Shrink the unbiased joint distribution of two attributes to the product of its marginals.
 
-    The `counts` are flat tables of pairs of reports through the `channel`, shape (..., reports).
-    The second attribute varies fastest. With more reports than categories the channel's own left
-    inverse, with its known variance, is used. The weight is positive-part James-Stein, max(0, 1 - V
-    / D): D is the squared distance between unbiased joint distribution and product, V the
-    contribution of randomization to its expectation (`variance_of_dependence`). As D - V is
-    unbiased for the squared distance d between the true ones, the weight estimates d / (d + V).
-    This has the least squared error if the errors of the marginals and of the dependence are
-    uncorrelated (as they are, to leading order, for channels that replace uniformly).
+    The `counts` are flat tables of pairs of randomized values through the `channel`, shape (...,
+    reports). The second attribute varies fastest. With more values than categories, the channel's
+    own left inverse is used, because its variance is known. The weight is positive-part
+    James-Stein, max(0, 1 - V / D). D is the squared distance between the unbiased joint
+    distribution and the product. V is the contribution of randomization to its expectation
+    (`variance_of_dependence`). As D - V is unbiased for the squared distance d between the true
+    ones, the weight estimates d / (d + V). This has the least squared error if the errors of the
+    marginals and of the dependence are uncorrelated. They are uncorrelated, to leading order, for
+    channels that replace uniformly.
 
-    A singular channel has weight 0. A singular attribute is taken as uniform, with a warning.
+    A singular channel has the weight 0. A singular attribute is estimated as uniform, with a
+    warning.
     """
     values = np.asarray(counts, dtype=float)
     joint = estimated_or_uniform(values, channel, lambda own, by: by.estimate(own, "own"))
@@ -168,10 +171,11 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
 
 
 def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
-    """Shrink unbiased joint distributions to the product of their marginals, as `shrink` does.
+    """Shrink unbiased joint distributions to the product of their marginals; see `shrink`.
 
     `joint` has the shape (..., rows, columns). The `noise`, shape (...), is the total variance that
-    randomization adds to each minus its product, infinite if only marginals are known.
+    randomization adds to joint distribution minus product. It is infinite if only the marginals can
+    be estimated.
     """
     independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
@@ -182,19 +186,19 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
     """Estimate the variance by randomization of joint distribution minus product of marginals.
 
-    It is summed over cells, for the target "file": given the true records. The `counts` of reports
-    of the pair, shape (..., reports), went through its `channel`. Let a(v) be the row of the
-    inverse for report v of the first attribute (of its own left inverse, with more reports than
-    categories). Its expectation is the indicator e_x of the true x. Let b(w) be the same for the
-    second attribute. Unbiased joint distribution minus product of its marginals t, u is the mean
-    over records of (a(v) - t)(b(w) - u)'. Given a record's true (x, y) its two reports are
-    independent, so the terms have total variance
+    The variance is summed over cells, for the target "file": given the original records. `counts`,
+    shape (..., reports), has the pairs of randomized values through the `channel`. Let a(v) be the
+    row of the inverse for the value v of the first attribute (of its own left inverse, with more
+    values than categories). Its expectation is the indicator e_x of the original x. Let b(w) be the
+    same for the second attribute. The unbiased joint distribution minus the product of its
+    marginals t, u is the mean over records of (a(v) - t)(b(w) - u)'. Given a record's original (x,
+    y), its two values are independent, so the terms have the total variance
 
         E|a(v) - t|^2 E|b(w) - u|^2 - |e_x - t|^2 |e_y - u|^2.
 
-    The mean over the reports estimates the first part, the mean under the unbiased joint
-    distribution the second; both are divided by the number of records. Estimated marginals instead
-    of true ones cause a relative error of order 1 / records.
+    The mean over the randomized values estimates the first part. The mean under the unbiased joint
+    distribution estimates the second. Both are divided by the number of records. Estimated
+    marginals instead of true ones cause a relative error of order 1 / records.
     """
     values = np.asarray(counts, dtype=float)
     joint = channel.estimate(values, "own")
@@ -213,7 +217,7 @@ def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Fl
 
 
 def _squared_distances(points: Floats, centre: Floats) -> Floats:
-    """Return |point - centre|^2 for each row of points, shape (..., rows)."""
+    """Return |point - centre|^2 for each row of `points`, shape (..., rows)."""
     inner = np.einsum("...i,vi->...v", centre, points)
     lengths = np.sum(points**2, axis=-1)
     return np.asarray(lengths - 2 * inner + np.sum(centre**2, axis=-1)[..., None])
@@ -222,14 +226,14 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
 def cluster_attributes(
     domain: Domain, dependences: pd.DataFrame, largest_cells: int, least_dependence: float
 ) -> Clustering:
-    """Merge dependent attributes while their joint cells stay few ([multirr], Algorithm 1).
+    """Merge dependent attributes into clusters with few joint cells ([multirr], Algorithm 1).
 
-    It starts from single attributes of the `domain` and goes through the pairs of clusters by
+    The algorithm starts from single attributes of the `domain`. It visits the pairs of clusters by
     descending dependence (the largest among their pairs of attributes). It merges the first pair
-    with at most T_v = `largest_cells` joint cells, and starts over after each merge. It stops at
-    dependences below T_d = `least_dependence`. The function `dependences` returns such a table.
-    Clusters, by their first attribute, and their attributes are in the domain's order, which also
-    resolves ties of dependences.
+    with at most T_v = `largest_cells` joint cells, and then starts again. It stops at dependences
+    below T_d = `least_dependence`. The function `dependences` returns the table `dependences`.
+    Clusters (by their first attribute) and their attributes are in the domain's order, which also
+    resolves ties.
     """
     columns = (dependences[name].tolist() for name in ("attribute_1", "attribute_2", "dependence"))
     strength = {

@@ -1,7 +1,7 @@
 """Multi-dimensional randomized response: RR-Independent, RR-Joint and RR-Clusters ([multirr]).
 
-The attributes are in clusters, and each cluster has its own channel. RR-Independent has clusters of
-one attribute, RR-Joint has one cluster.
+The attributes are partitioned into clusters, and each cluster has its own channel. RR-Independent
+has clusters of one attribute, and RR-Joint has one cluster.
 """
 
 import math
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deniable.randomized_response.dependence import Clustering
 
 Probability = TypeVar("Probability", float, Fraction)
-MAX_JOINT_CELLS = 1000  # as many as the audit takes cell by cell
+MAX_JOINT_CELLS = 1000  # the limit of the audit cell by cell
 MIN_RECORDS_PER_CELL = 10
 BETWEEN = " | "
 LONGEST_LABEL = 60
@@ -44,18 +44,19 @@ OF_ALL = "any"
 
 
 def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
-    """Return the RR matrix of an attribute ([multirr], 6.3.1), in a `reading`, one of three.
+    """Return the RR matrix of an attribute ([multirr], 6.3.1), in one of three interpretations.
 
-    The text prints p on the diagonal and (1 - p) / |A| elsewhere: rows that do not sum to 1.
+    The paper has p on the diagonal and (1 - p) / |A| elsewhere; these rows do not sum to 1. The
+    `reading` is
 
-    - ``printed``: literally so, then each row divided by its sum. Epsilon is the printed |ln(p |A|
-      / (1 - p))|. For p |A| < 1 - p the diagonal is the smaller entry.
-    - ``keep``: keep with probability p, else report one of the |A| categories at random; epsilon is
-      ln(1 + p |A| / (1 - p)).
-    - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere; epsilon is |ln(p (|A| - 1) /
-      (1 - p))|.
+    - ``printed``: each of these rows is divided by its sum. Epsilon is the published
+      |ln(p |A| / (1 - p))|. For p |A| < 1 - p the diagonal is the smaller entry.
+    - ``keep``: the answer is kept with the probability p, and otherwise replaced by one of the |A|
+      categories at random. Epsilon is ln(1 + p |A| / (1 - p)).
+    - ``diagonal``: p on the diagonal, (1 - p) / (|A| - 1) elsewhere. Epsilon is
+      |ln(p (|A| - 1) / (1 - p))|.
 
-    The number of categories |A|, `size`, is at least 1, `p` is in (0, 1).
+    The number of categories |A|, `size`, is at least 1, and `p` is in (0, 1).
     """
     _refuse_bad(size, p, reading)
     if size == 1:
@@ -70,12 +71,12 @@ def rr_channel(size: int, p: float, reading: Reading) -> KeepOrReplace:
 
 
 def rr_odds(size: int, p: Probability, reading: Reading) -> Probability:
-    """Return diagonal / elsewhere of an attribute's RR matrix ([multirr], 6.3.1), of the type of p.
+    """Return diagonal / off-diagonal entry of an RR matrix ([multirr], 6.3.1), of the type of `p`.
 
     `size`, `p` and `reading` are as in `rr_channel`. The result is exact for a fraction `p`.
     """
     _refuse_bad(size, p, reading)
-    if size == 1:  # its one category is reported for every p
+    if size == 1:  # the only category is returned for every p
         return p / p
     if reading == "diagonal":
         return p * (size - 1) / (1 - p)
@@ -84,7 +85,7 @@ def rr_odds(size: int, p: Probability, reading: Reading) -> Probability:
 
 
 def claimed_epsilon(size: int, p: float, reading: Reading) -> float:
-    """Return the epsilon of an attribute by the text's formula (6.3.1) for each reading.
+    """Return the epsilon of an attribute by the paper's formula (6.3.1), under a `reading`.
 
     `size`, `p` and `reading` are as in `rr_channel`. The channel's own `epsilon` is exact.
     """
@@ -98,13 +99,13 @@ def cluster_channel(
 
     `p` and `reading` are as in `rr_channel` for each attribute, `mechanism` is one of
 
-    - ``joint`` (6.3.2): one matrix over the cluster's cells, p_C on the diagonal and p_C exp(-sum
-      of the attributes' epsilons) elsewhere, with p_C = 1 / (1 + (cells - 1) exp(-sum)): the
-      printed p_C has the sign of (cells - 1) wrong.
-    - ``kronecker``: one matrix per attribute, whose product [castell] inverts by attribute.
+    - ``joint`` (6.3.2): one matrix over the cluster's cells. It has p_C on the diagonal and p_C
+      exp(-sum of the attributes' epsilons) elsewhere, with p_C = 1 / (1 + (cells - 1) exp(-sum)).
+      In the published p_C the sign of (cells - 1) is wrong.
+    - ``kronecker``: one matrix per attribute. [castell] inverts their product by attribute.
 
-    Both have epsilon = sum of the attributes' epsilons for a change of all of them. For a change of
-    one attribute ``kronecker`` has that attribute's epsilon, ``joint`` still the whole sum.
+    For a change of all attributes, both have epsilon = sum of the attributes' epsilons. For a
+    change of one attribute, ``kronecker`` has that attribute's epsilon, ``joint`` the whole sum.
     """
     refuse_unknown("cluster mechanism", mechanism, CLUSTER_MECHANISMS)
     if len(sizes) == 1:
@@ -121,9 +122,9 @@ def cluster_channel(
 class Protocol:
     """A partition of a domain's attributes into clusters, each with a channel for its cells.
 
-    `clusters` are tuples of attribute names of the `domain`, and `channels` are in their order. A
-    record's reports from different clusters are independent given its true values, so the epsilon
-    of a whole record is exactly the sum over clusters.
+    `clusters` are tuples of attribute names of the `domain`, and `channels` are in their order.
+    Given a record's original values, its randomized values of different clusters are independent.
+    So the epsilon of a whole record is exactly the sum over clusters.
     """
 
     domain: Domain
@@ -134,7 +135,7 @@ class Protocol:
         names = sorted(name for cluster in self.clusters for name in cluster)
         if names != sorted(self.domain.names):
             raise DeniableError(
-                f"clusters hold {', '.join(names)}, but the domain has "
+                f"clusters have {', '.join(names)}, but the domain has "
                 f"{', '.join(sorted(self.domain.names))}; each attribute belongs to one cluster"
             )
         if len(self.channels) != len(self.clusters):
@@ -156,7 +157,7 @@ class Protocol:
         return ProductChannel(self.channels).epsilon
 
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
-        """Return the exact epsilon of a change in one attribute, rounded up, for each of them."""
+        """Return the exact epsilon of a change in one attribute, rounded up, by attribute."""
         sent = list(zip(self.clusters, self.channels, strict=True))
         return {name: composed_epsilon(self.domain, sent, name) for name in self.domain.names}
 
@@ -169,14 +170,15 @@ class Protocol:
     ) -> Microdata:
         """Randomize every record ([multirr], Protocols 1 and 2, randomization part).
 
-        `data` are the true records, over the domain; `chance` draws the reports, over
-        `report_domain`. For keyed draws, `records` are numbers in the whole file, or all from 0.
+        `data` has the original records, over the domain. `chance` draws the randomized records,
+        over `report_domain`. For keyed draws, `records` has their numbers in the whole file, by
+        default from 0.
         """
         reported: dict[str, Codes] = {}
         ways = zip(self.clusters, self.channels, self._reports, strict=True)
         for cluster, channel, domain in ways:
             own = [data.column(name) for name in cluster]
-            # One column's codes are its cells; they stay in their small type.
+            # The codes of a single column are its cells; they keep their small type.
             cells = own[0] if len(own) == 1 else self.domain.project(cluster).ravel(own)
             reports = channel.report(cells, chance, cluster, records)
             reported.update(zip(domain.names, domain.unravel(reports), strict=True))
@@ -185,18 +187,19 @@ class Protocol:
         return Microdata(ordered, tuple(reported[name] for name in ordered.names), data.marks)
 
     def reported_as(self, cluster: Sequence[str]) -> Domain:
-        """Return the domain of a `cluster`'s reports: see `as_reports`."""
+        """Return the domain of a `cluster`'s randomized values; see `as_reports`."""
         return self._reports[self.clusters.index(tuple(cluster))]
 
     @cached_property
     def _reports(self) -> tuple[Domain, ...]:
-        # Once: a channel may have tens of thousands of reports, each with a name.
+        # Cached, because a channel may have tens of thousands of randomized values, each with a
+        # name.
         pairs = zip(self.clusters, self.channels, strict=True)
         return tuple(as_reports(self.domain.project(names), channel) for names, channel in pairs)
 
     @cached_property
     def report_domain(self) -> Domain:
-        """The domain of a randomized file, each cluster at the place of its first attribute."""
+        """The domain of a randomized file. A cluster is at the place of its first attribute."""
         own = {name: cluster for cluster in self.clusters for name in cluster}
         of_cluster = dict(zip(self.clusters, self._reports, strict=True))
         found: dict[str, Attribute] = {}
@@ -207,12 +210,12 @@ class Protocol:
         return Domain(tuple(found.values()))
 
     def refuse_other_reports(self) -> None:
-        """Raise `DeniableError` if a channel has other reports than categories."""
+        """Raise `DeniableError` unless each channel has as many randomized values as categories."""
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             if not channel.square:
                 raise DeniableError(
                     f"the channel of the cluster {' x '.join(cluster)} has {channel.reports} "
-                    f"reports for {channel.size} cells, so that its reports are no records of "
+                    f"randomized values for {channel.size} cells, so they are not categories of "
                     "these attributes; give a square channel"
                 )
 
@@ -220,12 +223,13 @@ class Protocol:
 def composed_epsilon(
     domain: Domain, reports: Iterable[tuple[Sequence[str], Channel]], changed: str | None = None
 ) -> float:
-    """Return the exact epsilon of independent reports of one record, rounded up once: their sum.
+    """Return the exact epsilon of independent messages about one record.
 
-    The sum is exact for the matrices of this module: they have the same ratio for any two cells, so
-    that two records that differ in all attributes are the worst pair of every report at once.
-    `reports` are pairs of attribute names of the `domain` and their channel; an attribute may be in
-    several. `changed` is the attribute that changes, by default all of them.
+    It is the sum of their epsilons, rounded up once. The sum is exact for the matrices of this
+    module. They have the same ratio for any two cells, so two records that differ in all attributes
+    are the worst pair for every message. `reports` has, for each message, attribute names of the
+    `domain` and their channel; an attribute may be in several. `changed` is the attribute that
+    changes, by default all of them.
     """
     told = ((tuple(names), channel) for names, channel in reports)
     if changed is None:
@@ -240,9 +244,9 @@ def composed_epsilon(
 
 
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
-    """Return RR-Independent: every attribute on its own ([multirr], Protocol 1).
+    """Return RR-Independent, which randomizes every attribute separately ([multirr], Protocol 1).
 
-    For the `domain`, with `p`, in (0, 1), and `reading` as in `rr_channel`.
+    It is for the attributes of `domain`, with `p`, in (0, 1), and `reading` as in `rr_channel`.
     """
     return rr_clusters(domain, tuple((name,) for name in domain.names), p, reading, "kronecker")
 
@@ -266,8 +270,8 @@ def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protoc
     """Return RR-Joint: one matrix over all cells of the domain ([multirr], Protocol 2).
 
     Raises `DeniableError` if the `domain` has over 1,000 cells, or there are fewer than 10
-    `records` per cell: bound (7) of the text needs n much larger than the number of cells. `p` and
-    `reading` are as in `rr_channel`.
+    `records` per cell. Bound (7) of the paper requires n much larger than the number of cells. `p`
+    and `reading` are as in `rr_channel`.
     """
     refuse_too_large(domain, records)
     return rr_clusters(domain, (domain.names,), p, reading, "joint")
@@ -283,9 +287,9 @@ def refuse_too_large(domain: Domain, records: int) -> None:
         raise DeniableError(
             f"RR-Joint over {', '.join(domain.names)} has {cells:,} cells for {records:,} records; "
             f"it takes at most {MAX_JOINT_CELLS:,} cells and at least {MIN_RECORDS_PER_CELL} "
-            f"records a cell, for bound (7), n >> number of cells, is what makes its estimates "
-            f"usable: here even equal frequencies would be known only to {error:.0%} (simultaneous "
-            "95 %, before any randomization). Name fewer attributes, or use rr_clusters"
+            f"records per cell. By bound (7), estimates need n >> number of cells: here even equal "
+            f"frequencies would have a relative error of {error:.0%} (simultaneous 95 %, before "
+            "any randomization). Name fewer attributes, or use rr_clusters"
         )
 
 
@@ -298,10 +302,10 @@ def _refuse_bad(size: int, p: float | Fraction, reading: str) -> None:
 
 
 def as_reports(part: Domain, channel: Channel) -> Domain:
-    """Return the domain of reports of some attributes, `part`, through one `channel`.
+    """Return the domain of the randomized values of attributes, `part`, through one `channel`.
 
-    These are the attributes, if the reports are their categories. Otherwise it is one attribute,
-    with the names of all of them and one category per report (see `report_labels`).
+    If the values are categories of these attributes, it is `part`. Otherwise it is one attribute
+    that has the names of all of them, and one category per randomized value (see `report_labels`).
     """
     if channel.returns_categories:
         return part
@@ -310,9 +314,10 @@ def as_reports(part: Domain, channel: Channel) -> Domain:
 
 
 def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
-    """Return a name for each report of a `channel`: the `categories` with the highest probability.
+    """Return a name for each randomized value of a `channel`: its most probable `categories`.
 
-    If such names are long or ambiguous, the reports are numbered from 1.
+    These categories give the value the highest probability. If such names are long or ambiguous,
+    the values are numbered from 1.
 
     Examples
     --------

@@ -3,13 +3,13 @@
 from typing import Literal, get_args
 
 Reading = Literal["printed", "keep", "diagonal"]
-"""Readings of the RR matrix of [multirr], 6.3.1; see `protocols.rr_channel`."""
+"""Interpretations of the RR matrix of [multirr], 6.3.1; see `protocols.rr_channel`."""
 
 ClusterMechanism = Literal["joint", "kronecker"]
 """Ways to randomize a cluster of attributes; see `protocols.cluster_channel`."""
 
 Projection = Literal["clip", "simplex", "likelihood"]
-"""Ways from an unbiased estimate to a distribution; see `deniable.estimation`."""
+"""Ways to turn an unbiased estimate into a distribution; see `deniable.estimation`."""
 
 PairEstimator = Literal[
     "randomized",

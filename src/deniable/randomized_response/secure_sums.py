@@ -1,11 +1,11 @@
 """Exact two-way tables by secure sum, as a protocol between simulated parties ([multirr], 4.2).
 
-To count a combination of categories, each of n parties splits 0 into n shares modulo n + 1, sends
-one to every party, and broadcasts the sum of the shares it received, plus 1 if it has the
-combination. The broadcasts add up to the count. The modulus is n + 1 because n + 1 counts are
-possible: modulo n, 0 and n would be equal.
+To count a combination of categories, each of n parties splits 0 into n shares modulo n + 1 and
+sends one to every party. It then broadcasts the sum of the shares that it received, plus 1 if it
+has the combination. The broadcasts add up to the count. The modulus is n + 1 because n + 1 counts
+are possible: modulo n, 0 and n would be equal.
 
-docs/secure-sum.md lists the detected errors, and what colluding parties learn.
+docs/secure-sum.md lists the detected errors, and the knowledge of colluding parties.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,17 +26,18 @@ Pair = tuple[str, str]
 Message = Literal["share", "broadcast"]
 
 NOTHING = -1  # where no message arrived
-MIN_PARTIES = 3  # of two, each learns the other's indicator from the count
-MAX_PARTIES = 10_000  # 400 MB of shares a sum
+MIN_PARTIES = 3  # with two, each learns the other's indicator from the count
+MAX_PARTIES = 10_000  # 400 MB of shares per sum
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Messages: a share goes to one party, a broadcast is delivered to all others.
+    """Numbers of messages and bits of secure sums.
 
-    `share_messages` and `broadcasts` are numbers of messages; `bits` are the bits of shares and
-    deliveries, ceil(log2(n + 1)) for a number in 0 .. n. A sum takes n messages of each party (n -
-    1 shares, one broadcast), n^2 in all. Summed over the cells of all pairs, the former is
+    A share goes to one party; a broadcast is delivered to all others. `share_messages` and
+    `broadcasts` are numbers of messages. `bits` are the bits of shares and deliveries, ceil(log2(n
+    + 1)) for a number in 0 .. n. In a sum each party sends n messages (n - 1 shares, one
+    broadcast), and all send n^2. The messages per party, summed over the cells of all pairs, are
     [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
     """
 
@@ -49,9 +50,10 @@ class Traffic:
 
 
 class SecureSumError(DeniableError):
-    """A sum that cannot be completed, with its `message` and the `traffic` until then.
+    """The error of a sum that cannot be completed.
 
-    `parties` have missing messages.
+    `message` is its text, `parties` are the numbers of the parties with missing messages, and
+    `traffic` has the messages until then.
     """
 
     def __init__(
@@ -64,8 +66,8 @@ class SecureSumError(DeniableError):
 def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> Counts:
     """Split `values`, shape (cells,), into one share for each of the `parties`.
 
-    The shares, shape (parties, cells), add up to the values modulo `modulus`. Without any one party
-    they are independent and uniform draws from `source`. `parties` times `modulus` is below 2^63.
+    The shares, shape (parties, cells), add up to the values modulo `modulus`. Any `parties` - 1 of
+    them are independent and uniform draws from `source`. `parties` times `modulus` is below 2^63.
     """
     shares = np.empty((parties, values.size), dtype=np.int64)
     drawn = source.integers(0, modulus, (parties - 1) * values.size)
@@ -75,7 +77,7 @@ def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> C
 
 
 class Network:
-    """The channels between n `parties` of one sum, in seats 0 .. n - 1, and their messages."""
+    """The channels and messages between n `parties` of one sum, in seats 0 .. n - 1."""
 
     def __init__(self, parties: int) -> None:
         if not MIN_PARTIES <= parties <= MAX_PARTIES:
@@ -89,11 +91,11 @@ class Network:
         self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
 
     def send(self, seat: int, shares: Codes) -> None:
-        """Deliver `shares` of a `seat`, one per receiver; `NOTHING` is not sent, its own is 0."""
+        """Deliver `shares` from a `seat`, one per receiver: `NOTHING` if not sent, 0 for itself."""
         self._shares[seat] = shares
 
     def received(self, seat: int) -> Codes:
-        """Return the received shares of a `seat`, one per sender; 0 in its own place."""
+        """Return the shares that a `seat` received, one per sender; 0 in its own place."""
         return self._shares[:, seat].copy()
 
     def broadcast(self, seat: int, value: int) -> None:
@@ -101,13 +103,13 @@ class Network:
         self._broadcasts[seat] = value
 
     def missing(self, message: Message) -> list[int]:
-        """Return the seats with a missing `message`: "share" or "broadcast"."""
+        """Return the seats that did not send a `message`: "share" or "broadcast"."""
         arrived = self._shares if message == "share" else self._broadcasts[:, None]
         return [int(seat) for seat in np.flatnonzero((arrived == NOTHING).any(axis=1))]
 
     @property
     def count(self) -> int:
-        """The sum of the broadcasts modulo n + 1, which anybody can compute."""
+        """The sum of the broadcasts modulo n + 1; everybody can compute it."""
         return int(self._broadcasts.sum()) % self.modulus
 
     @property
@@ -119,7 +121,7 @@ class Network:
         return Traffic(shares, broadcasts, delivered * self.parties.bit_length())
 
     def view(self, coalition: Sequence[int]) -> tuple[Codes, Codes, Codes]:
-        """Return the messages to a `coalition` of seats: shares sent, received, broadcasts.
+        """Return the messages that a `coalition` of seats sees: shares sent, received, broadcasts.
 
         Shares have one row per sender, with 0 in a party's own place.
         """
@@ -130,21 +132,22 @@ class Network:
 class Party:
     """A party that follows the protocol.
 
-    The `indicator` is 1 if it has the counted combination; the `number` is the one of its record.
+    The `indicator` is 1 if it has the counted combination, otherwise 0. `number` is the number of
+    its record.
     """
 
     def __init__(self, number: int, indicator: int) -> None:
         self.number, self._indicator, self._kept = number, indicator, 0
 
     def send(self, seat: int, network: Network, source: RandomSource) -> None:
-        """Steps 1 and 2: draw shares of 0 from `source`; send all but `seat`'s by `network`."""
+        """Take steps 1 and 2: draw shares from `source`; from `seat`, send them by `network`."""
         shares = self._shares(network, source)
         self._kept = int(shares[seat])
         shares[seat] = 0
         network.send(seat, shares)
 
     def answer(self, seat: int, network: Network) -> None:
-        """Step 3: from `seat`, by `network`, broadcast all shares' sum plus the indicator."""
+        """Take step 3: from `seat`, broadcast the sum of shares plus indicator by `network`."""
         total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
         network.broadcast(seat, (total + self._indicator) % network.modulus)
 
@@ -153,15 +156,15 @@ class Party:
 
 
 Behaviour = Callable[[int, int], Party]
-"""A constructor of a party from number and indicator: `Party`, or a deviating class."""
+"""Constructors of a party from number and indicator: `Party`, or a deviating class."""
 FaultyParties = Mapping[tuple[int, int], Behaviour]
-"""Deviating parties in a sum, by number and cell (row-major)."""
+"""Constructors of deviating parties in a sum, by number and cell (row-major)."""
 
 
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:
     """Run the protocol once and return the network, with its count and traffic.
 
-    The `parties` draw from the `source` in turn; messages name the count by `what`. Raises
+    The `parties` draw from the `source` in turn. Error messages name the count by `what`. Raises
     `SecureSumError` if shares or broadcasts are missing, or the parties are too few or too many.
 
     Examples
@@ -187,8 +190,8 @@ def _refuse_missing(
     if numbers := [parties[seat].number for seat in network.missing(message)]:
         raise SecureSumError(
             f"{what}: no {message} came from party {', '.join(map(str, numbers))} (records counted "
-            "from 0); run it again without, with fresh shares, but mind that counts opened before "
-            "give that party away",
+            "from 0); run the sum without it, with new shares. Together with earlier published "
+            "counts the new count reveals the value of this party",
             numbers,
             network.traffic,
         )
@@ -209,12 +212,12 @@ class BivariateDistribution:
 
     @property
     def inconsistencies(self) -> tuple[str, ...]:
-        """Messages about errors in the table alone, perhaps none."""
+        """Messages about errors that the table alone shows, if any."""
         if (total := int(self.table.sum())) == self.parties:
             return ()
         names = " and ".join(map(repr, self.domain.names))
         return (
-            f"{names}: the counts add up to {total}, but {self.parties} records are in one cell "
+            f"{names}: the counts add up to {total}, but {self.parties} records have one cell "
             "each; a party sent wrong shares or broadcasts; run the pair again",
         )
 
@@ -228,12 +231,12 @@ def bivariate_distribution(
 ) -> BivariateDistribution:
     """Count each combination of a `pair` of attributes by secure sums between the records' owners.
 
-    Each record of `data` is a party. It draws from `source` and deviates by its `faults`, if any.
-    Compare the tables of several pairs with `disagreeing_margins`. Raises `SecureSumError` if
-    messages are missing, or the parties are too few or too many.
+    Each record of `data` is a party and draws from `source`. The parties in `faults` deviate from
+    the protocol. Check the tables of several pairs with `disagreeing_margins`. Raises
+    `SecureSumError` if messages are missing, or the parties are too few or too many.
     """
     if len(pair) != 2:
-        raise DeniableError(f"a pair of attributes is two names, not {len(pair)}: {pair!r}")
+        raise DeniableError(f"a pair has {len(pair)} names, {pair!r}; name two attributes")
     records = data.project(pair)
     domain, codes = records.domain, records.domain.ravel(records.columns).tolist()
     traffic, counts = Traffic(), []
@@ -254,7 +257,7 @@ def bivariate_distribution(
 def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple[str, ...]:
     """Return a message for each of `distributions` that contradicts an earlier one.
 
-    A party has one value of an attribute, in all pairs.
+    A party has the same value of an attribute in all pairs.
     """
     first: dict[str, tuple[str, Codes]] = {}
     messages = []
@@ -267,6 +270,6 @@ def disagreeing_margins(distributions: Iterable[BivariateDistribution]) -> tuple
                 messages.append(
                     f"{attribute.name} {attribute.categories[code]!r}: {expected[code]} records in "
                     f"{earlier}, but {counts[code]} in {pair}; a party gave another answer in "
-                    "one of them, or left; count both pairs again"
+                    "one of them, or left the sum; count both pairs again"
                 )
     return tuple(messages)

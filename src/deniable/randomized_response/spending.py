@@ -1,4 +1,4 @@
-"""The exact epsilons of protocols, and the protocols of a required exact epsilon."""
+"""Compute the exact epsilons of protocols, and protocols with a required exact epsilon."""
 
 import math
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
-    """Return the exact epsilons of a `protocol`, rounded up, as columns of tables.
+    """Return the exact epsilons of a `protocol`, rounded up, by name of their column in tables.
 
-    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for a change in
+    ``record_epsilon`` is for the whole record. ``attribute_epsilon`` is the largest for a change in
     one attribute.
     """
     of_attributes = protocol.epsilon_by_changed_attribute()
@@ -36,15 +36,15 @@ def p_of_epsilon(
 ) -> float:
     """Return the largest p, one for all attributes, with at most a given epsilon of a record.
 
-    This is for `rr_independent`, `rr_clusters` (with `clusters` and `mechanism`) and `rr_joint`
-    (one cluster, "joint") of a `domain`, with the `reading` as in `rr_channel`. The exact epsilon
-    at this p is at most `epsilon`, and at the next larger float it is above it. Raises
-    `DeniableError` if no p below 1 has the epsilon.
+    The p is for `rr_independent`, `rr_clusters` (with `clusters` and `mechanism`) or `rr_joint`
+    (one cluster, "joint") of a `domain`, with `reading` as in `rr_channel`. At this p the exact
+    epsilon is at most `epsilon`, and at the next larger float it is above. Raises `DeniableError`
+    if no p below 1 has the epsilon.
 
-    In the readings "printed" and "diagonal" the epsilon of an attribute is |ln p / (1 - p) + ln c|,
-    with a c that grows with its categories: small p reveal as much as large ones, and attributes of
-    different sizes have no p with epsilon 0. The sum over attributes is convex in ln p / (1 - p)
-    and rises beyond the median of the -ln c; below its value there no p has the required epsilon.
+    Unless `reading` is "keep", the epsilon of an attribute is |ln p / (1 - p) + ln c|, where c
+    grows with its number of categories. So small p reveal as much as large ones, and for attributes
+    of different sizes no p has epsilon 0. The sum over attributes is convex in ln p / (1
+    - p) and rises beyond the median of the -ln c. No p has an epsilon below the sum at this median.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def p_of_epsilon(
     """
     refuse_bad_budget(epsilon)
     if not (sizes := [size for size in domain.shape if size > 1]):
-        raise DeniableError("no attribute has two categories: no p gives a record an epsilon")
+        raise DeniableError("no attribute has two categories, so epsilon does not depend on p")
     parts = tuple((name,) for name in domain.names) if clusters is None else clusters
 
     def spent(p: float) -> float:
@@ -72,9 +72,9 @@ def p_of_epsilon(
     least, largest = spent(low), spent(math.nextafter(1.0, 0.0))
     if not least < epsilon < largest:
         raise DeniableError(
-            f"epsilon is {epsilon:g}, but one p for all attributes in the reading {reading!r} "
-            f"gives a record between {least:.4g} and {largest:.4g}; use the reading 'keep', or "
-            "protocol_from_epsilon, which gives each cluster a share"
+            f"epsilon is {epsilon:g}, but with one p for all attributes and the matrix {reading!r} "
+            f"a record has between {least:.4g} and {largest:.4g}; use the matrix 'keep', or "
+            "protocol_from_epsilon, which allocates epsilon to the clusters"
         )
     while low < (p := (low + high) / 2) < high:
         low, high = (p, high) if spent(p) <= epsilon else (low, p)
@@ -87,10 +87,10 @@ def protocol_from_epsilon(
     """Return RR-Independent, RR-Clusters or RR-Joint at a required exact epsilon of a record.
 
     Generalized randomized response randomizes the joint cells of each of the `clusters` of a
-    `domain`, by default single attributes. One cluster of all is RR-Joint. `how` is the budget
-    allocation, "even" or by "size"; see `deniable.privacy.allocate_by_size`. The protocol's exact
-    epsilon is at most `epsilon`, above 0; they differ by rounding only. Raises `DeniableError` if
-    epsilon cannot be allocated.
+    `domain`, by default single attributes. One cluster of all attributes is RR-Joint. `how` is the
+    budget allocation, "even" or by "size"; see `deniable.privacy.allocate_by_size`. The protocol's
+    exact epsilon is at most `epsilon`, above 0, and only rounding makes them differ. Raises
+    `DeniableError` if epsilon cannot be allocated.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Messages of a secure sum between processes, each with its own counts ([multirr], 4.2).
+"""Messages of a secure sum between processes that have counts of their own ([multirr], 4.2).
 
 docs/secure-sum.md has the format, the detected errors, and the knowledge of colluding parties.
 """
@@ -19,17 +19,19 @@ from deniable.records import Domain
 from deniable.sampling import RandomSource
 from deniable.validation import Name, Strict, Values, fault_lines
 
-MODULUS = 2**53  # smaller whole numbers are exact in every reader of JSON
-MAX_RECORDS = 10**9  # of a party; wrong shares give a larger count, with a probability near 1
-MAX_SHARES = 3_000_000  # of a party, in memory at once
+MODULUS = 2**53  # every JSON reader has smaller integers exactly
+MAX_RECORDS = 10**9  # per party; wrong shares give a larger count, with a probability near 1
+MAX_SHARES = 3_000_000  # per party, in memory at once
 
 
 class SumMessage(Strict):
-    """A share, a partial sum or a total: one of the `values` per cell, table by table, row by row.
+    """A share, a partial sum or a total.
 
-    The `sender` and the `receiver` are parties from 1. A party keeps the share to itself. Partial
-    sums have the receiver 0, totals also the sender 0. The terms of all messages are `format`,
-    `version`, `session`, `parties`, `modulus`, `tables`, `agreed`; see docs/secure-sum.md.
+    `values` has one number per cell, table by table and row by row. `sender` and `receiver` are
+    numbers of parties, from 1. A party does not send the share to itself. Partial sums have the
+    receiver 0, and totals also the sender 0. All messages of a session have the same terms:
+    `format`, `version`, `session`, `parties`, `modulus`, `tables`, `agreed`; see
+    docs/secure-sum.md.
     """
 
     format: Literal["deniable-secure-sum"] = "deniable-secure-sum"
@@ -51,7 +53,7 @@ class SumMessage(Strict):
 
     @classmethod
     def read(cls, given: bytes | str | dict[str, Any], where: str) -> "SumMessage":
-        """Return the message `given` as JSON; raise `DataError` with the place `where`."""
+        """Return the message in the JSON `given`; raise `DataError` with the place `where`."""
         try:
             if isinstance(given, dict):
                 return cls.model_validate(given)
@@ -62,13 +64,13 @@ class SumMessage(Strict):
 
     @property
     def label(self) -> str:
-        """The message in words."""
+        """The description of the message in error messages."""
         kind = f"share to party {self.receiver}" if self.receiver else "sum"
         return f"session {self.session}: the {kind} from party {self.sender}"
 
     @property
     def max_records(self) -> int:
-        """The largest number of records of a party; all counts are then below the modulus."""
+        """The largest number of records of a party for which all counts are below the modulus."""
         return min((self.modulus - 1) // self.parties, MAX_RECORDS)
 
 
@@ -79,10 +81,11 @@ def empty_sum(
     pairs: Sequence[Sequence[str]] = (),
     modulus: int = MODULUS,
 ) -> SumMessage:
-    """Return the total of no record, which has the terms of a `session` of `parties`.
+    """Return the total of zero records, with the terms of a `session` of `parties`.
 
     It counts the `pairs` of a `domain`, by default all. The `modulus` is above the number of
-    parties. Raises `DeniableError` for an invalid argument, or over `MAX_SHARES` shares of a party.
+    parties. Raises `DeniableError` for an invalid argument, or if a party has over `MAX_SHARES`
+    shares.
     """
     tables = [tuple(sorted(pair, key=domain.position)) for pair in pairs]
     tables = tables or list(combinations(domain.names, 2))
@@ -91,7 +94,7 @@ def empty_sum(
     cells = sum(domain.project(pair).size for pair in tables)
     if cells * parties > MAX_SHARES:
         raise sums.SecureSumError(
-            f"{cells:,} cells times {parties:,} parties are over {MAX_SHARES:,} shares in memory; "
+            f"{cells:,} cells times {parties:,} parties exceed {MAX_SHARES:,} shares in memory; "
             "name fewer tables"
         )
     named = sorted({(each, domain[each].categories) for pair in tables for each in pair})
@@ -103,10 +106,10 @@ def empty_sum(
 def share_counts(
     terms: SumMessage, party: int, counts: Sequence[Counts], source: RandomSource
 ) -> Iterator[SumMessage]:
-    """Yield the share to each party of the session with these `terms`, from one `party`.
+    """Yield the shares that one `party` sends to each party of the session with these `terms`.
 
     The `counts` of its tables are split into shares, drawn from the `source`. Raises
-    `SecureSumError` if there is no such party, or it has too many records.
+    `SecureSumError` if the session does not include this party, or the party has too many records.
     """
     records = int(counts[0].sum())
     if not 1 <= party <= terms.parties or records > terms.max_records:
@@ -123,7 +126,7 @@ def share_counts(
 def add_messages(messages: Iterable[SumMessage]) -> SumMessage:
     """Return the sum of `messages` from all parties: of shares to one party, or of partial sums.
 
-    Raises `SecureSumError` if a message is missing, doubled, malformed or foreign.
+    Raises `SecureSumError` if a message is missing, repeated, malformed or from another session.
     """
     first, values, missing = None, np.zeros(0, dtype=np.int64), {1}
     for each in messages:
@@ -138,7 +141,7 @@ def add_messages(messages: Iterable[SumMessage]) -> SumMessage:
                     "leave it out, or give all parties the same terms and categories"
                 )
         if each.sender not in missing or len(each.values) != values.size:
-            raise sums.SecureSumError(f"{each.label} is doubled or malformed; give it once")
+            raise sums.SecureSumError(f"{each.label} is repeated or malformed; give it once")
         missing.remove(each.sender)
         values = (values + np.array(each.values, dtype=np.int64)) % each.modulus
     if first is None or missing:
@@ -152,9 +155,10 @@ def add_messages(messages: Iterable[SumMessage]) -> SumMessage:
 
 
 def summed_tables(summed: SumMessage, domain: Domain) -> dict[sums.Pair, Counts]:
-    """Return the tables of pairs of a `domain` in a total, `summed`, by names of their columns.
+    """Return the tables of pairs of a `domain` from a total, `summed`, by names of their columns.
 
-    Raises `DeniableError` if it is not a total, or the tables do not fit or contradict each other.
+    Raises `DeniableError` if `summed` is not a total, or the tables do not fit the domain or
+    contradict each other.
     """
     terms = empty_sum(domain, summed.session, summed.parties, summed.tables, summed.modulus)
     about = (summed.sender, summed.receiver, summed.agreed, len(summed.values))

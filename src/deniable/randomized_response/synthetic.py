@@ -1,8 +1,8 @@
-"""Synthetic data sets from an estimated joint distribution ([multirr], sections 1 and 3.2).
+"""Generate synthetic data from an estimated joint distribution ([multirr], sections 1 and 3.2).
 
-The text repeats "each combination of attribute values as many times as dictated by its frequency".
-A frequency is seldom a whole number of records; this module rounds each estimate. Results are
-post-processing of released estimates.
+The paper repeats "each combination of attribute values as many times as dictated by its frequency".
+A frequency is seldom a whole number of records, so this module rounds. Results are post-processing
+of released estimates.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,16 @@ from deniable.randomized_response.dependence import Clustering
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, refuse_no_source
 
-TIE_DIGITS = 9  # remainders that differ less are the same number, rounded differently
+TIE_DIGITS = 9  # digits after which remainders differ by rounding only
 
 
 def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int64]:
     """Return the number of repetitions of each cell, by largest remainders.
 
     Every cell is within 1 of records x proportion, a cell of proportion 0 is not repeated, and the
-    sum is exact. Equal remainders go to the first cell. If most cells expect less than one record,
-    rounding favours the larger cells. The `proportions` sum to 1; `records` is at least 1.
+    sum is exact. Of equal remainders, the first cell is rounded up. If most cells expect less than
+    one record, rounding favours the larger cells. The `proportions` sum to 1; `records` is at least
+    1.
 
     Examples
     --------
@@ -50,10 +51,10 @@ def synthesize(
 ) -> Microdata:
     """Return synthetic records from the estimate of RR-Clusters, RR-Independent or RR-Joint.
 
-    Each cluster's cells are repeated by largest remainders, and clusters are matched at random,
+    The cells of each cluster are repeated by largest remainders. Clusters are matched at random,
     because the estimate assumes their independence. The `clusters` are a partition of the
     `domain`'s attributes, each with one of `distributions` over its cells. The `records`, at least
-    one, are in random order, drawn from the `source`, and without marks.
+    one, are without marks and in random order, drawn from the `source`.
     """
     refuse_no_source(source)
     names = [name for cluster in clusters for name in cluster]
@@ -70,7 +71,7 @@ def synthesize(
         if times.size != part.size:
             raise DeniableError(
                 f"the cluster {' x '.join(cluster)} has {part.size} cells, but its distribution "
-                f"{times.size}"
+                f"has {times.size}"
             )
         cells = np.repeat(np.arange(part.size), times)[_random_order(records, source)]
         columns.update(zip(cluster, part.unravel(cells), strict=True))
@@ -80,18 +81,19 @@ def synthesize(
 def repeat_records(
     reports: Microdata, weights: npt.ArrayLike, records: int, source: RandomSource
 ) -> Microdata:
-    """Return synthetic records from the estimate of RR-Adjustment: weighted reports, repeated.
+    """Return synthetic records from the estimate of RR-Adjustment, by repeating weighted records.
 
-    Most of the combinations on file expect less than one record. Largest remainders would drop the
-    light ones and round up the heavy ones, a bias. Systematic sampling (one random start, then
-    every whole step along the cumulated weights) repeats each record its expected number of times
-    on average, exactly. Records are cumulated in the order of their cells: each combination, and
-    each category of the first attribute, is within 1 of its expected number. The other attributes'
-    categories are within some 30 of 32,561 records on Adult, half the error of independent draws.
+    Most combinations in the file expect less than one record. Largest remainders would drop
+    combinations of small weight and round up the others, which is a bias. Systematic sampling takes
+    one random start and then every whole step along the cumulated weights. In expectation it
+    repeats each record exactly as often as required. Records are cumulated in the order of their
+    cells, so each combination, and each category of the first attribute, is within 1 of its
+    expected number. On Adult, the categories of the other attributes are within some 30 of 32,561
+    records, half the error of independent draws.
 
-    `records` is at least 1. They are in random order, drawn from the `source`, and without marks.
-    The `weights` of the randomized records, `reports`, come from
-    `deniable.randomized_response.adjustment.adjust`, shape (records,).
+    The number of `records` is at least 1. They are without marks and in random order, drawn from
+    the `source`. The `weights`, shape (records,), of the randomized records, `reports`, come from
+    `deniable.randomized_response.adjustment.adjust`.
     """
     refuse_no_source(source)
     _refuse_no_records(records)
@@ -99,9 +101,9 @@ def repeat_records(
         raise DeniableError(f"{len(reports)} records, but weights of shape {shares.shape}")
     by_cell = np.lexsort(reports.columns[::-1])
     cumulated = np.cumsum(shares[by_cell])
-    # Marks at start, start + 1, ...: each record gets those that fall into its own stretch. Divided
-    # first, so that the last stretch ends at exactly `records`; compared by whole and fraction, for
-    # a difference to the start might be rounded over a whole number.
+    # A record is repeated once per point start, start + 1, ... in its interval. The division comes
+    # first, so that the last interval ends at exactly `records`. Whole parts and fractions are
+    # compared separately, because a difference to the start might round up to a whole number.
     fraction, whole = np.modf(cumulated / cumulated[-1] * records)
     passed = whole.astype(np.int64) + (fraction > source.random(1)[0])
     chosen = np.repeat(by_cell, np.diff(passed, prepend=0))[_random_order(records, source)]
@@ -109,8 +111,8 @@ def repeat_records(
 
 
 def _random_order(size: int, source: RandomSource) -> Positions:
-    # Sorted by random words, for a source of the operating system knows no permutations. Two words
-    # are equal once in size**2 / 2**65 times.
+    # Sorted by random words, because the operating system's random source has no permutations. Two
+    # words are equal with the probability size**2 / 2**65.
     return np.argsort(source.integers(-(2**63), 2**63, size), kind="stable")
 
 

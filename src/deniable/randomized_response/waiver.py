@@ -1,28 +1,28 @@
-"""The waiver of composition of [multirr], 4.3: why it fails, and the benefit of unlinkability.
+"""Refute the waiver of composition of [multirr], 4.3, and measure the benefit of unlinkability.
 
-The text waives sequential composition in 4.3: a party randomizes and releases each attribute m - 1
-times, but "the secure sum makes releases unlinkable", so epsilon is taken "as if each attribute
-were released only once". Under epsilon-differential privacy the waiver fails, for any number n of
+The paper waives sequential composition in 4.3. A party randomizes and releases each attribute m - 1
+times, but "the secure sum makes releases unlinkable", so epsilon is computed "as if each attribute
+were released only once". Under epsilon-differential privacy the waiver fails for any number n of
 parties, even if only the sums are visible:
 
-**Proposition.** Let party 1's record be x or x', with cells x_j or x'_j in pair j; let pairs be
-masked independently through matrices P_j; let only the counts of the masked pairs over n parties be
-published. The exact epsilon of these counts equals the one of party 1's masked pairs published
-under her name, max over x, x' of sum_j max_v ln(P_j[x_j, v] / P_j[x'_j, v]).
+**Proposition.** Let party 1's record be x or x', with cells x_j or x'_j in pair j. Let pairs be
+masked independently through matrices P_j. Let only the counts of the masked pairs over n parties be
+published. The exact epsilon of these counts equals the epsilon if party 1 publishes its masked
+pairs under its name, max over x, x' of sum_j max_v ln(P_j[x_j, v] / P_j[x'_j, v]).
 
-*Proof.* It is no more, because the counts are computed from party 1's masked pairs and the ones of
-others, which do not depend on x. It is no less: let v_j attain the maximum, and let all others have
-the record x (or any with cells that can report v_j). The counts that have all n masked pairs in
-v_j, for all j, have the probabilities prod_j P_j[x_j, v_j]^n and prod_j P_j[x'_j, v_j] P_j[x_j,
-v_j]^(n-1): the factors of the others cancel. QED
+*Proof.* It is not larger, because the counts are computed from the masked pairs of party 1 and of
+the others, and the latter do not depend on x. It is not smaller: let v_j attain the maximum, and
+let all others have the record x (or any record with cells that can become v_j). The event that all
+n masked pairs are v_j, for all j, has the probability prod_j P_j[x_j, v_j]^n for x, and prod_j
+P_j[x'_j, v_j] P_j[x_j, v_j]^(n-1) for x'. In their ratio the factors of the others cancel. QED
 
 The RR matrices distinguish any two cells that differ in both attributes by the whole epsilon of the
-pair, so two records that differ in every attribute attain the sum over all pairs. Parallel
-composition, the analogy of the text, needs each value to enter one release only.
+pair. So two records that differ in every attribute attain the sum over all pairs. Parallel
+composition, the paper's analogy, requires that each value enters only one release.
 
-With unlinkability such counts are improbable: (epsilon, delta)-differential privacy with a delta
-that falls with n, the number of others who neither collude nor are known (`waiver_table`). That is
-another guarantee, with trust that randomized response does not need.
+With unlinkability such counts are improbable. The sums are (epsilon, delta)-differentially private,
+where delta falls with n, the number of other parties that do not collude and have unknown values
+(`waiver_table`). That is another guarantee, and it needs trust, which randomized response does not.
 """
 
 import math
@@ -54,12 +54,13 @@ NO_TRUST = "none: the others collude, or their reports are known"
 def aggregate_matrix(
     matrices: Sequence[Matrix], truths: Sequence[Sequence[int]], others: Sequence[int]
 ) -> Matrix:
-    """Return the weights of all possible published counts, for each truth of one party.
+    """Return the weights of all possible published counts, for each possible record of one party.
 
-    `matrices` are weights as of `deniable.privacy.constant_matrix`, one per release, over its true
-    cells; `truths` are the possible records of a party, each as its row of every matrix; `others`
-    are the records of the other parties, by their number among `truths`. The result has shape
-    (truths, outcomes) and rows of equal sum; an outcome counts every report in every release.
+    `matrices` has a matrix of weights per release, over the original cells, like
+    `deniable.privacy.constant_matrix`. `truths` has the possible records of a party, each with its
+    row in every matrix. `others` has the records of the other parties, by their number among
+    `truths`. The result has the shape (truths, outcomes) and rows of equal sum. An outcome has the
+    counts of all randomized values in all releases.
     """
     weights = np.ones((len(truths), 1), dtype=object)
     for release, matrix in enumerate(matrices):
@@ -72,7 +73,7 @@ def aggregate_matrix(
 
 
 def _sums(rows: Sequence[Sequence[int]]) -> dict[tuple[int, ...], int]:
-    """Return the weight of every vector of counts if each row's party reports once."""
+    """Return the weight of every vector of counts if each row randomizes one value."""
     sums = {(0,) * len(rows[0]): 1}
     for row in rows:
         grown: dict[tuple[int, ...], int] = {}
@@ -89,9 +90,10 @@ def aggregate_epsilon(
 ) -> float:
     """Return the exact epsilon of published counts, by enumeration in whole numbers, rounded up.
 
-    It is the worst over all records of the other parties; `matrices` and `truths` are as in
-    `aggregate_matrix`. By the proposition above it is the epsilon of a single party's reports, for
-    any number of `parties`. Raises `DeniableError` if the enumeration is too large.
+    It is the largest over all records of the other parties. `matrices` and `truths` are as in
+    `aggregate_matrix`. By the proposition of this module it equals the epsilon of a single party's
+    randomized values, for any number of `parties`. Raises `DeniableError` if the enumeration is too
+    large.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def aggregate_epsilon(
 
 
 def _weights(ones: int, zeros: int, keep: Fraction) -> list[int]:
-    """Return weights of 0, 1, ... reports of 1 from parties with these true values."""
+    """Return weights of 0, 1, ... randomized values 1 from parties with these original values."""
     same, other = keep.numerator, keep.denominator - keep.numerator
     return list(np.convolve(_binomial(ones, same, other), _binomial(zeros, other, same)))
 
@@ -123,7 +125,7 @@ def _binomial(trials: int, success: int, failure: int) -> Matrix:
 
 
 def _binomial_shares(trials: int, probability: float) -> Floats:
-    # By logarithms of factorials: scipy.stats takes longer to import than all of them to compute.
+    # By logarithms of factorials, because importing scipy.stats takes longer than computing them.
     k = np.arange(trials + 1)
     ways = scipy.special.gammaln([trials + 1])
     ways = ways - scipy.special.gammaln(k + 1) - scipy.special.gammaln(trials - k + 1)
@@ -134,13 +136,14 @@ def _binomial_shares(trials: int, probability: float) -> Floats:
 def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fraction:
     """Return the exact delta of two sums over parties, for one party's binary value.
 
-    Of the other parties, `ones` have the value 1 and `zeros` the value 0. Each value is reported
-    twice, as for an attribute in two pairs, and each time truly with the probability `keep`, in
-    [1/2, 1); the reports of 1 are counted over all parties. Delta is the hockey-stick divergence
-    between both counts when the value is 1 and when it is 0, the sum over counts of max(0,
-    Pr(counts | 1) - claim Pr(counts | 0)). (The opposite direction is the crowd with its values
-    exchanged.) The likelihood ratio of a count rises with it (the crowd's counts are log-concave),
-    so the positive terms lie above a staircase. The `claim` is exp(epsilon).
+    Among the other parties, `ones` have the value 1 and `zeros` the value 0. Each value is
+    randomized twice, as for an attribute in two pairs. Each time it stays the same with the
+    probability `keep`, in [1/2, 1). The randomized values 1 are counted over all parties. Delta is
+    the hockey-stick divergence between both counts if the value is 1 and if it is 0, the sum over
+    counts of max(0, Pr(counts | 1) - claim Pr(counts | 0)). (For the opposite direction, exchange
+    the values of the other parties.) The likelihood ratio of a count rises with it (the others'
+    counts are log-concave), so the positive terms lie above a staircase. The `claim` is
+    exp(epsilon).
 
     Examples
     --------
@@ -163,7 +166,7 @@ def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fr
 def worst_ones(parties: int, keep: Fraction, claim: Fraction) -> int:
     """Return the number of ones among other `parties` with the largest `two_sums_delta`.
 
-    `keep` and `claim` are as there. The search is over all numbers, in floating point.
+    `keep` and `claim` are as in that function. The search is over all numbers, in floating point.
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
     for ones in range(parties + 1):
@@ -183,19 +186,20 @@ def waiver_table(
     parties: Sequence[int] = (1, 3, 10, 100, 1000),
     readings: Sequence[Reading] = ("keep",),
 ) -> pd.DataFrame:
-    """Quantify the waiver of 4.3 in the smallest case that has one.
+    """Quantify the waiver of 4.3 in the smallest case to which it applies.
 
-    A binary attribute among three is in two pairs: its value is randomized and summed twice. Both
-    counts of its reports are known; the counts of whole pairs reveal at least as much. One row for
-    each p of the `probabilities`, in (0, 1), each of the `readings` of the matrix and each number
-    of `parties`, at least 1.
+    A binary attribute among three is in two pairs, so its value is randomized and summed twice.
+    Both counts of its randomized values are known. The counts of whole pairs reveal at least as
+    much. The table has one row for each p of the `probabilities`, in (0, 1), each interpretation of
+    the matrix in `readings`, and each number of `parties`, at least 1.
 
     The columns are ``matrix``, ``p``, ``releases`` (2), ``parties`` (one and all trusted others);
     ``claimed_epsilon`` of the waiver, as if released once; ``exact_epsilon`` of the sums under pure
     differential privacy, for any number of parties; ``enumerated_epsilon``, the same by
-    enumeration, for up to 3 parties; ``holds``; ``delta``, rounded up, the least at which the sums
-    are (claimed_epsilon, delta)-differentially private for all values of the others;
-    ``others_alike``, the number of others with one value at this delta; ``trust``, an assumption.
+    enumeration, for up to 3 parties; ``holds``, whether the claim holds. ``delta``, rounded up, is
+    the least at which the sums are (claimed_epsilon, delta)-differentially private for all values
+    of the others. ``others_alike`` is the number of others with the same value at this delta, and
+    ``trust`` the assumption.
     """
     return pd.DataFrame(starmap(_waiver_row, product(readings, probabilities, parties)))
 
