@@ -11,6 +11,7 @@ CONTENTS = {
     "Tutorial": ("tutorial",),
     "Your own file": (
         "own-data",
+        "estimating",
         "threats",
         "pram",
         "numbers-and-clusters",
@@ -30,7 +31,7 @@ CONTENTS = {
         "elsewhere",
         "timing",
     ),
-    "The papers": ("findings", "checklist", "references", "glossary"),
+    "The papers": ("findings", "results", "checklist", "references", "glossary"),
     "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),
 }
 """The guides by heading. One that is missing here stops the build: Sphinx warns of it."""
