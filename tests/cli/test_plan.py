@@ -183,10 +183,10 @@ def test_what_no_epsilon_covers_is_no_part_of_the_suspicion(
     Path("survey.yaml").write_text(with_weights)
     asked = ["plan", "survey.yaml", "--epsilon", "1", "--out", "plan.json"]
     assert main(asked) == 0
-    assert "can rise to 2.67 % at most\n" in capsys.readouterr().out
+    assert "can rise to 2.7 % at most\n" in capsys.readouterr().out
     assert main([*asked, "--accept", "weights_released"]) == 0
     said = capsys.readouterr().out
-    assert "can rise to 2.67 % at most, except for the disclosures that are not covered\n" in said
+    assert "can rise to 2.7 % at most, except for the disclosures that are not covered\n" in said
     assert "not covered: " in said
 
 

@@ -1,6 +1,7 @@
 """``deniable plan``: the channel of each column at an exact epsilon of the record."""
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -248,12 +249,13 @@ def _text(plan: Plan) -> list[str]:
     left_out = [name for name in left if name not in plan.passed]
     others = (("released unchanged: ", plan.passed), ("left out: ", left_out))
     posterior = float(largest_posterior(PRIOR, float(np.exp(plan.epsilon))))
+    percent = math.ceil(1000 * posterior) / 10
     return [
         *lines,
         f"epsilon of {plan.unit}: {number(plan.epsilon)}, exact and rounded up; requested: "
         f"{number(plan.target)}",
         *([f"required, and it holds: {required.label}: {required.meaning}"] if required else []),
-        f"a prior probability of 1 % about a respondent can rise to {100 * posterior:.3g} % at most"
+        f"a prior probability of 1 % about a respondent can rise to {percent:g} % at most"
         f"{exception}",
         f"chosen from: {plan.chosen_from}",
         *(f"not covered: {each}" for each in plan.not_covered),
