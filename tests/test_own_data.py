@@ -1,4 +1,4 @@
-"""docs/own-data.md, carried out as it stands."""
+"""Execute all blocks of docs/own-data.md and then of docs/estimating.md, as they are."""
 
 import os
 import re
@@ -14,19 +14,24 @@ from deniable.schema import read_schema
 
 from reproduction.pipeline.config import validate
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "own-data.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    """Return language and text of each block of a page."""
+    return re.findall(r"^```(\w+)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
-def test_the_page_can_be_carried_out(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+def test_both_pages_can_be_carried_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    owner, analyst = (blocks_of(DOCS / name) for name in ("own-data.md", "estimating.md"))
     commands = {"deniable", "sed"}
     (tmp_path / "deniable").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m deniable "$@"\n')
     (tmp_path / "deniable").chmod(0o755)
     variables = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
     scope: dict[str, object] = {}
-    # The first block is the five commands in short, of a file that the next one makes.
-    for language, text in blocks[1:]:
+    # The first block is the commands in short, for a file that the next block makes.
+    for language, text in owner[1:] + analyst:
         if language == "python":
             here = Path.cwd()
             os.chdir(tmp_path)
@@ -37,9 +42,8 @@ def test_the_page_can_be_carried_out(tmp_path: Path) -> None:
         if language == "sh":
             assert {line.split()[0] for line in text.splitlines()} <= commands
             subprocess.run(["sh", "-e", "-c", text], cwd=tmp_path, env=variables, check=True)
-        if (tmp_path / "survey.csv").exists() and not (tmp_path / "survey.yaml").exists():
-            draft = "deniable schema survey.csv > survey.yaml"
-            subprocess.run(["sh", "-e", "-c", draft], cwd=tmp_path, env=variables, check=True)
+        if language == "text":  # a message that a block has shown
+            assert text in capsys.readouterr().out
     made = {path.name for path in (tmp_path / "release" / "public").iterdir()}
     assert made == {"README.txt", "SHA256SUMS", "plan.json", "protected.csv"}
     readme = " ".join((tmp_path / "release" / "public" / "README.txt").read_text("utf-8").split())
@@ -60,9 +64,10 @@ def test_the_entry_of_the_config_is_one(
     }
     (tmp_path / "survey.yaml").write_text(yaml.safe_dump(schema), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    text = re.search(r"^```yaml\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert text
-    config = validate(config_values | yaml.safe_load(text[1]))
+    (text,) = (
+        t for language, t in blocks_of(DOCS / "production-releases.md") if language == "yaml"
+    )
+    config = validate(config_values | yaml.safe_load(text))
     (release,) = config.releases
     assert release.mode == "production"
     plan = release.make_plan(read_schema(release.file.schema_file))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
-from handbook import suspicion, tradeoff
+from handbook import posterior, tradeoff
 from handbook.links import faults
 from handbook.reference import write_reference
 from handbook.staged import ROOT, stage
@@ -19,7 +19,7 @@ from handbook.staged import ROOT, stage
 
 def build(site: Path) -> int:
     """Make the site anew, with the picture that a guide shows; return 0, or leave no new one."""
-    suspicion.save(ROOT / "docs" / "figures" / "suspicion.png")
+    posterior.save(ROOT / "docs" / "figures" / "posterior.png")
     tradeoff.save(ROOT / "docs" / "figures" / "tradeoff.png")
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=site.parent) as temporary:

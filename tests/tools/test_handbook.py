@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from matplotlib.image import imread
 from selenium import webdriver
 from tests.chromium import NARROW, WIDE, asked_for, opened
 
-from handbook import links, suspicion, tradeoff
+from handbook import links, posterior, tradeoff
 from handbook.reference import folders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,21 +90,31 @@ def test_faults_of_a_site_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_the_picture_of_epsilon_is_as_it_is_drawn_and_as_the_page_says(tmp_path: Path) -> None:
-    suspicion.save(tmp_path / "drawn.png")
-    committed = imread(ROOT / "docs" / "figures" / "suspicion.png")
-    np.testing.assert_array_equal(imread(tmp_path / "drawn.png"), committed)
+def test_the_figure_of_posteriors_is_up_to_date_and_the_pages_agree_with_it(tmp_path: Path) -> None:
+    posterior.save(tmp_path / "plotted.png")
+    committed = imread(ROOT / "docs" / "figures" / "posterior.png")
+    np.testing.assert_array_equal(imread(tmp_path / "plotted.png"), committed)
 
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
-    (epsilons, chances) = (
-        re.findall(rf"^\| {row} \|(.*)\|$", page, re.MULTILINE)[0].split("|")
-        for row in ("ε", "probability afterwards")
-    )
-    assert [float(each) for each in epsilons] == list(suspicion.EPSILONS)
-    # Bayes' rule by hand: odds of 1 in 99, times exp(epsilon).
-    odds = np.exp(suspicion.EPSILONS) / 99
-    bounds = np.ceil(1000 * odds / (1 + odds)) / 10
-    assert [each.strip() for each in chances] == [f"{each:.1f} %" for each in bounds]
+    (words,) = re.findall(r"^!\[(.*)\]\(figures/posterior\.png\)$", page, re.MULTILINE)
+    found = re.findall(r"([\d.]+ %) at (?:ε = )?([\d.]+)", words)
+    assert [float(epsilon) for _, epsilon in found] == list(posterior.EPSILONS)
+    assert [chance for chance, _ in found] == largest_by_hand(0.01, posterior.EPSILONS)
+
+    page = (ROOT / "docs" / "threats.md").read_text(encoding="utf-8")
+    (header,) = re.findall(r"^\| prior probability \|(.*)\|$", page, re.MULTILINE)
+    epsilons = [float(each.removeprefix(" ε = ")) for each in header.split("|")]
+    rows = re.findall(r"^\| (\d+) % \|(.*)\|$", page, re.MULTILINE)
+    assert {int(prior) for prior, _ in rows} == {1, 10, 50}
+    for prior, chances in rows:
+        shown = [each.strip() for each in chances.split("|")]
+        assert shown == largest_by_hand(int(prior) / 100, epsilons)
+
+
+def largest_by_hand(prior: float, epsilons: Sequence[float]) -> list[str]:
+    """Return the largest posterior probabilities by Bayes' rule, in percent and rounded up."""
+    odds = np.exp(epsilons) * prior / (1 - prior)
+    return [f"{each:.1f} %" for each in np.ceil(1000 * odds / (1 + odds)) / 10]
 
 
 def test_the_picture_of_the_readme_is_up_to_date_and_right(tmp_path: Path) -> None:

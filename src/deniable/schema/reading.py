@@ -10,7 +10,7 @@ from deniable.errors import DataError, shown
 from deniable.schema.model import FORMAT, Schema
 from deniable.validation import fault_lines, message, read_yaml, yaml_values
 
-MANUAL = "docs/own-data.md describes schemas"
+MANUAL = "docs/formats.md describes schemas"
 
 
 def schema_from_dict(values: Any, where: str = "the schema") -> Schema:

@@ -1,4 +1,4 @@
-"""What epsilon means for a respondent, as a picture: how far a suspicion of 1 in 100 can rise."""
+"""Plot the largest posterior probability about a respondent, for a prior probability of 1 %."""
 
 import math
 from pathlib import Path
@@ -12,19 +12,19 @@ from deniable.display import GRID, STYLE, canvas, finish
 from deniable.files import written_whole
 from deniable.privacy import largest_posterior
 
-BEFORE, EPSILONS = 0.01, (0.5, 1, 2, 4, 8)
+PRIOR, EPSILONS = 0.01, (0.5, 1, 2, 4, 8)
 SIDE = 10  # squares, of 1 % each
-RISEN = "#d55e00"
+FILLED = "#d55e00"
 
 
-def risen(epsilon: float) -> float:
-    """Return to what the suspicion can rise at most, by all that is published of a record."""
-    return float(largest_posterior(BEFORE, math.exp(epsilon)))
+def largest(epsilon: float) -> float:
+    """Return the largest posterior probability after a release of a record at `epsilon`."""
+    return float(largest_posterior(PRIOR, math.exp(epsilon)))
 
 
 def picture() -> Figure:
-    """Draw 100 squares for the suspicion before, and 100 for each epsilon."""
-    chances = {"before": BEFORE} | {f"epsilon {each:g}": risen(each) for each in EPSILONS}
+    """Plot 100 squares for the prior probability, and 100 for each epsilon."""
+    chances = {"prior": PRIOR} | {f"epsilon {each:g}": largest(each) for each in EPSILONS}
     with mpl.rc_context(STYLE):
         # Small, so that it can be read on a telephone.
         figure = canvas(5.2, 4.5)
@@ -32,25 +32,26 @@ def picture() -> Figure:
         axes = figure.subplots(2, 3)
         for axis, (name, chance) in zip(axes.flat, chances.items(), strict=True):
             _squares(axis, chance)
-            axis.set_title(f"{name}\n{100 * chance:.2g} %")
+            # A bound is rounded up.
+            axis.set_title(f"{name}\n{math.ceil(1000 * chance) / 10:.1f} %")
         return finish(
             figure,
-            "How sure one can get of a respondent",
-            "chances out of 100, at most, by all that is published of the record",
+            "Largest posterior probability",
+            "of a statement about one respondent, after the release",
         )
 
 
 def _squares(axis: Axes, chance: float) -> None:
-    """Fill as many squares of a hundred, row by row from below; the last one in part."""
+    """Fill `chance` of 100 squares, row by row from below, and the last one in part."""
     axis.set_axis_off()
     axis.set_aspect("equal")
     places = np.arange(SIDE * SIDE)
     filled = np.clip(100 * chance - places, 0, 1)
-    for colour, widths in ((GRID, np.full(SIDE * SIDE, 0.9)), (RISEN, 0.9 * filled)):
+    for colour, widths in ((GRID, np.full(SIDE * SIDE, 0.9)), (FILLED, 0.9 * filled)):
         axis.bar(places % SIDE, 0.9, widths, places // SIDE, align="edge", color=colour)
 
 
 def save(file: Path) -> None:
-    """Write the picture; always the same bytes."""
+    """Write the figure to a `file`, with the same bytes each time."""
     with written_whole(file) as temporary:
         picture().savefig(temporary, format="png", dpi=160, metadata={"Software": None})
