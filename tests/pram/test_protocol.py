@@ -69,7 +69,7 @@ def test_reports_that_are_no_categories_are_refused_before_any_draw() -> None:
     wide = DenseChannel(np.full((6, 7), 1 / 7))
     rng = np.random.default_rng(1)
     before = rng.bit_generator.state
-    with pytest.raises(DeniableError, match="colour x smokes has 7 reports for 6 cells"):
+    with pytest.raises(DeniableError, match="colour x smokes has 7 randomized values for 6 cells"):
         by_sex(shift(6, 1), wide).randomize(records(DOMAIN, 50), rng)
     assert rng.bit_generator.state == before
 
@@ -252,7 +252,7 @@ def test_protocols_that_fit_no_stratum_are_refused() -> None:
         (("age",), {("old",): one}, "no attribute 'age'"),
         (("sex",), {("old",): one}, "'sex' has no category 'old'"),
         (("sex",), {("Female", "Male"): one}, "has 2 categories for the 1 stratum attributes"),
-        (("smokes",), {("no",): one}, "the strata leave colour, sex to randomize"),
+        (("smokes",), {("no",): one}, "besides strata, the domain has colour, sex"),
         (("colour", "sex", "smokes"), {("red", "Male", "no"): one}, "leave one to randomize"),
         (("sex",), {("Female",): one, ("Male",): apart}, "'Male' has other clusters than the fir"),
     ]
@@ -306,7 +306,7 @@ def test_weights_that_are_none_are_refused(weights: list[float], said: str) -> N
 
 
 def test_no_records_have_no_shares() -> None:
-    with pytest.raises(DeniableError, match="no records to take shares of sex"):
+    with pytest.raises(DeniableError, match="no records; proportions of sex need some"):
         shares(records(DOMAIN, 0), ("sex",))
 
 

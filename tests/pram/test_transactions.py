@@ -71,7 +71,7 @@ def test_the_given_records_stay_as_they_are() -> None:
                 COINS, tuple(REPORTS[: 9 - i, i] for i in range(4)), tuple("abcd")
             ),
             DataError,
-            "columns of one length",
+            "columns of equal length",
         ),
         (
             lambda: Transactions.of(
@@ -85,7 +85,7 @@ def test_the_given_records_stay_as_they_are() -> None:
                 ProductChannel((COIN, DenseChannel(np.full((2, 3), 1 / 3)))), REPORTS[:, :2]
             ),
             ChannelError,
-            "item '1': its channel has 2 categories and 3 reports",
+            "item '1': its channel has 2 categories and 3 randomized values",
         ),
         (lambda: Transactions.of(COINS, REPORTS).positions([0, 4]), DataError, "no item 4; items"),
         (lambda: Transactions.of(COINS, REPORTS).positions([-1]), DataError, "no item -1"),
@@ -97,7 +97,7 @@ def test_the_given_records_stay_as_they_are() -> None:
                 range(21)
             ),
             DataError,
-            r"a set of 21 items has 2\^21 patterns; ask for at most 20",
+            r"a set of 21 items has 2\^21 patterns; give at most 20",
         ),
         (
             lambda: Transactions.of(

@@ -338,7 +338,7 @@ def test_a_target_without_records_is_named_left_out_and_the_rest_rescaled() -> N
     said = sorted(str(each.message) for each in caught)
     assert said[0].startswith("colour, category 'green': the estimate is 0.2, but no randomized")
     assert said[1].startswith("sex x owner, category 'M x no': the estimate is 0.25, but no")
-    assert all("it is left out and the others are rescaled" in each for each in said)
+    assert all("its target is left out and the others are rescaled" in each for each in said)
     assert found.unreachable == (InfeasibleTarget(0, 2, 0.2), InfeasibleTarget(1, 2, 0.25))
     colour, pair = margins(columns, found.weights, targets)
     np.testing.assert_allclose(colour, [0.375, 0.625, 0], atol=1e-6)

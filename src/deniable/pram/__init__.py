@@ -1,4 +1,4 @@
-"""Post-randomization of a file within strata; matrices; item sets."""
+"""Randomize a file within strata, make the matrices for it, and estimate supports of item sets."""
 
 import lazy_loader
 

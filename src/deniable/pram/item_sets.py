@@ -1,9 +1,9 @@
-"""Item sets of transactional data, with a channel for each item ([pram], section 4).
+"""Estimate supports of item sets from transactions, with a channel per item ([pram], section 4).
 
 Records of M binary items have 2^M categories, too many to invert a matrix over them. With one
-channel per item the matrix is a product, and the marginal distribution over some items passes
+channel per item the matrix is a product. The marginal distribution over some items then passes
 through the product of their channels alone. So the support of a set of s items is estimated from
-its 2^s reported patterns. Contributions of randomization to the variance multiply over items.
+its 2^s randomized patterns. Contributions of randomization to the variance multiply over items.
 """
 
 import math
@@ -24,20 +24,20 @@ from deniable.records import Microdata
 
 Item = int | str  # an item's name, or its number from 0
 MAX_SET = 20
-MAX_SUBSETS = 4  # items up to which patterns are counted by the subsets of their items
+MAX_SUBSETS = 4  # with more items, patterns are not counted by subsets of the items
 MAX_CANDIDATES = 200_000
-MAX_BATCH = 1 << 20  # patterns of all item sets that are estimated together
+MAX_BATCH = 1 << 20  # largest number of patterns estimated together
 TARGETS: tuple[Target, ...] = ("file", "population")
 
 
 class Transactions:
     """Randomized records of binary items, and the channel of each item.
 
-    The `channel` has one factor per item, over two categories: 0 absent, 1 present. `columns` are
-    the reports of each item, shape (records,), read one by one and held as bits; `names` are the
-    names of items. Raises `ChannelError` if a channel is not over two categories. Raises
-    `DataError` if columns, channels and names differ in number, columns in length, or a value is
-    not 0 or 1.
+    The `channel` has one factor per item, over two categories: 0 absent, 1 present. `columns` has
+    the randomized values of each item, shape (records,); they are read one by one and stored as
+    bits. `names` are the names of items. Raises `ChannelError` if a channel is not over two
+    categories. Raises `DataError` if columns, channels and names differ in number, columns differ
+    in length, or a value is not 0 or 1.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Transactions:
         if len(set(found)) > 1 or len(lengths) > 1:
             raise DataError(
                 f"{found[0]} columns, {found[1]} channels and {found[2]} different names of items; "
-                "give one each an item, and columns of one length"
+                "give one of each per item, and columns of equal length"
             )
         for name, factor in zip(self.names, channel.factors, strict=True):
             if (factor.size, factor.reports) != (2, 2):
                 raise ChannelError(
                     f"item {name!r}: its channel has {factor.size} categories and {factor.reports} "
-                    "reports; give one over two, absent and present, that reports these"
+                    "randomized values; give a 2 by 2 channel, over absent and present"
                 )
         ((self._records,),), self._bits = lengths, held
 
@@ -76,9 +76,9 @@ class Transactions:
     ) -> "Transactions":
         """Make transactions from a table of 0 and 1, or from microdata of binary attributes.
 
-        The `records` are reports through the `channel`, which has one factor per item. A table has
-        the shape (records, items). The second category of an attribute is "present". The `names` of
-        items are by default the ones of the attributes, or "0", "1", ...
+        The `records` are randomized through the `channel`, which has one factor per item. A table
+        has the shape (records, items). The second category of an attribute is "present". The
+        `names` of items are by default the names of the attributes, or "0", "1", ...
 
         Examples
         --------
@@ -104,8 +104,8 @@ class Transactions:
     def positions(self, items: Sequence[Item]) -> tuple[int, ...]:
         """Return the columns of some `items`, given by name or by number from 0.
 
-        Raises `DataError` if an item is unknown or repeated, there are none, or over 20. Raises
-        `SingularChannelError` if the reports of an item reveal nothing.
+        Raises `DataError` if an item is unknown or repeated, or there are none or over 20 items.
+        Raises `SingularChannelError` if the channel of an item is singular.
         """
         found = []
         for item in items:
@@ -117,21 +117,21 @@ class Transactions:
                 )
             if self.channel.factors[position].singular:
                 raise SingularChannelError(
-                    f"the channel of item {self.names[position]!r} is singular: its reports say "
-                    "nothing of it; leave the item out"
+                    f"the channel of item {self.names[position]!r} is singular: its randomized "
+                    "values contain no information; leave the item out"
                 )
             found.append(int(position))
         if not found or len(set(found)) < len(found):
             raise DataError(f"the item set {list(items)} is empty or names an item twice")
         if len(found) > MAX_SET:
             raise DataError(
-                f"a set of {len(found)} items has 2^{len(found)} patterns; ask for at most "
-                f"{MAX_SET} items (the standard error is hopeless long before)"
+                f"a set of {len(found)} items has 2^{len(found)} patterns; give at most "
+                f"{MAX_SET} items (far fewer already have a useless standard error)"
             )
         return tuple(found)
 
     def patterns(self, positions: Sequence[int]) -> Counts:
-        """Return the counts of the reported patterns of items at s `positions`, shape (2^s,).
+        """Return the counts of the randomized patterns of items at s `positions`, shape (2^s,).
 
         The last item varies fastest.
         """
@@ -142,7 +142,7 @@ class Transactions:
                 codes <<= 1
                 codes |= np.unpackbits(own, count=len(self))
             return np.bincount(codes, minlength=cells).astype(np.int64)
-        subsets: list[npt.NDArray[np.uint8] | None] = [None]  # the records with all of some items
+        subsets: list[npt.NDArray[np.uint8] | None] = [None]  # records with all items of a subset
         for own in bits:
             subsets = [w for s in subsets for w in (s, own if s is None else s & own)]
         held = (len(self) if each is None else np.bitwise_count(each).sum() for each in subsets)
@@ -162,16 +162,17 @@ def item_set_supports(
 ) -> pd.DataFrame:
     """Estimate the supports of item sets: the proportions of records with all items of a set.
 
-    The reports are `transactions`. Items of `item_sets` are names or numbers. The `confidence` is
-    for each interval on its own. If you select sets by high estimates, their intervals are too
-    high: use `frequent_item_sets`.
+    `transactions` are the randomized records. Items of `item_sets` are names or numbers. The
+    `confidence` is for each interval separately. If you select sets by high estimates, their
+    intervals are too high: use `frequent_item_sets`.
 
     Returns
     -------
     DataFrame
-        One row per set: ``items`` (joined by " & "), ``size``, ``reported`` (proportion of reports
-        with all items), ``support`` (unbiased: may leave [0, 1]), and for the targets "file" and
-        "population" ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (score intervals).
+        One row per set: ``items`` (joined by " & "), ``size``, ``reported`` (proportion of
+        randomized records with all items), ``support`` (unbiased: may leave [0, 1]), and for the
+        targets "file" and "population" ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (score
+        intervals).
     """
     refuse_bad_confidence(confidence)
     places = [transactions.positions(items) for items in item_sets]
@@ -181,7 +182,7 @@ def item_set_supports(
     }
     columns["reported"], by_target = _estimates(transactions, places, confidence)
     for target, (estimate, *limits) in by_target.items():
-        columns.setdefault("support", estimate)  # the same for either target
+        columns.setdefault("support", estimate)  # the same for both targets
         names = (f"standard_error_{target}", f"ci_low_{target}", f"ci_high_{target}")
         columns |= zip(names, limits, strict=True)
     return pd.DataFrame(columns)
@@ -196,12 +197,12 @@ def rule_confidences(
 ) -> pd.DataFrame:
     """Estimate the confidence of association rules A -> B, support(A and B) / support(A).
 
-    The reports are `transactions`, and `rules` are pairs (A, B) of item sets without common items.
-    Errors and intervals of a `confidence`, in (0, 1), are for the `target` "population" or "file".
-    Limits of the Fieller interval are the ratios r with support(A and B) - r support(A) within z
-    standard errors of 0. It is the whole line if support(A) is not significant. The ratio of two
-    unbiased estimates has a bias of about the squared relative error of support(A), which the
-    interval neglects.
+    `transactions` are the randomized records, and `rules` are pairs (A, B) of item sets without
+    common items. Errors and intervals of a `confidence`, in (0, 1), are for the `target`
+    "population" or "file". A Fieller interval contains the ratios r with support(A and B) - r
+    support(A) within z standard errors of 0. It is the whole line if support(A) is not significant.
+    The ratio of two unbiased estimates has a bias of about the squared relative error of
+    support(A). The interval neglects this bias.
 
     Returns
     -------
@@ -240,34 +241,36 @@ def frequent_item_sets(
 ) -> pd.DataFrame:
     """Search for frequent item sets, level by level, with bounds instead of estimates.
 
-    A set is dropped, with all larger ones, only if the upper bound of its support is below the
-    minimum: a set has at most the support of its parts. It is called frequent only if its lower
-    bound reaches the minimum. The other sets stay undecided and are extended too.
+    A set and its supersets are dropped only if the upper bound of the set's support is below the
+    minimum, because a superset has at most the same support. A set is "frequent" only if its lower
+    bound reaches the minimum. Other sets are "undecided" and are also extended.
 
-    The largest of many estimates is too high. So bounds are one-sided and simultaneous
-    (Bonferroni) over all possible sets of a size, with an equal part of the error rate for each
-    size. With confidence 1 - `error_rate` no set is wrongly called frequent, and with the same
-    confidence no frequent set is dropped, up to the normal approximation (far out in its tail).
+    The largest of many estimates is too high. So bounds are one-sided and simultaneous (Bonferroni)
+    over all possible sets of a size, with an equal part of the error rate for each size. With
+    confidence 1 - `error_rate` no set is wrongly called frequent, and with the same confidence no
+    frequent set is dropped. Both rely on the normal approximation, far out in its tail.
 
     Raises `DeniableError` if an option is out of its range, or a level has over 200,000 candidates.
 
     Parameters
     ----------
     transactions : Transactions
-        The reports, with their channel.
+        The randomized records, with their channel.
     minimum_support : float, in (0, 1]
+        The least support of a frequent set.
     largest : int, in 1 .. 20
         The largest size of a set.
     error_rate : float, in (0, 0.5)
+        The probability of an error of each kind, at most.
     target : "population" or "file"
         The target of bounds.
 
     Returns
     -------
     DataFrame
-        ``items``, ``size``, ``reported``, ``support``, ``standard_error``, ``lower``, ``upper``,
-        ``verdict`` ("frequent" or "undecided"), without dropped sets; ``tested`` (number of tested
-        sets of this size).
+        One row per set that is not dropped: ``items``, ``size``, ``reported``, ``support``,
+        ``standard_error``, ``lower``, ``upper``, ``verdict`` ("frequent" or "undecided") and
+        ``tested`` (number of tested sets of this size).
     """
     for what, value, right, allowed in (
         ("the minimum support", minimum_support, 0 < minimum_support <= 1, "in (0, 1]"),
@@ -304,7 +307,7 @@ def frequent_item_sets(
 
 
 def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the larger sets with all their parts in `kept` (Agrawal and Srikant, 1994)."""
+    """Return the sets of one more item with all subsets in `kept` (Agrawal and Srikant, 1994)."""
     known, by_start = set(kept), defaultdict(list)
     for place in kept:
         by_start[place[:-1]].append(place[-1])
@@ -316,8 +319,8 @@ def _joined(kept: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
                 joined.append(larger)
             if len(joined) > MAX_CANDIDATES:
                 raise DeniableError(
-                    f"over {MAX_CANDIDATES:,} sets of {len(larger)} items cannot be ruled out; "
-                    "the reports are too noisy to search further: raise the minimum support, or "
+                    f"over {MAX_CANDIDATES:,} sets of {len(larger)} items cannot be ruled out, "
+                    "because the randomized values are too noisy; raise the minimum support, or "
                     "lower the largest size"
                 )
     return joined
@@ -329,10 +332,10 @@ def _estimates(
     confidence: float,
     targets: Sequence[Target] = TARGETS,
 ) -> tuple[Floats, dict[Target, Floats]]:
-    """Return the reported proportion of each item set, and its estimates by target.
+    """Return the randomized proportion of each item set, and its estimates by target.
 
     Rows of estimates are the estimate, its standard error and the limits of its interval. Item sets
-    of the same channels are estimated together.
+    with the same channels are estimated together.
     """
     reported = np.empty(len(places))
     parts = {target: np.empty((4, len(places))) for target in targets}
@@ -352,7 +355,7 @@ def _estimates(
 
 
 def _groups(transactions: Transactions, places: Sequence[tuple[int, ...]]) -> Iterator[list[int]]:
-    """Yield numbers of item sets with the same channels."""
+    """Yield lists of the numbers of item sets with the same channels."""
     matrices = [factor.matrix().tobytes() for factor in transactions.channel.factors]
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for number, place in enumerate(places):

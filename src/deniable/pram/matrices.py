@@ -1,7 +1,7 @@
-"""Matrices for PRAM: of given epsilon, of given retention, invariant, or optimized.
+"""Make matrices for PRAM: with a given epsilon or retention, invariant, or optimized.
 
 Requirements hold for the floating-point matrix, in exact arithmetic: epsilon is at most the target,
-and retentions are at least the floor.
+and retention probabilities are at least the floor.
 """
 
 import math
@@ -28,7 +28,7 @@ from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.records import Domain
 
 Method = Callable[[Floats], Channel]
-"""How an owner makes the matrix: from the proportions of the file, shape (size,), a channel."""
+"""A function that makes a channel from the proportions of the file, shape (size,)."""
 LossName = Literal["changed", "trace", "worst_cell"]
 Kind = Literal["epsilon", "retention", "two_step", "designed"]
 NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
@@ -37,15 +37,16 @@ NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
     "two_step": ("either epsilon or retention", {(True, False), (False, True)}),
     "designed": ("epsilon, and may have a retention", {(True, False), (True, True)}),
 }
-"""What each kind needs, in words; whether epsilon, and whether retention, may be given."""
+"""The options of each kind, in words and as allowed pairs: epsilon given, retention given."""
 
 
 def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel:
     """Return a matrix that retains each category with at least a given probability.
 
-    Otherwise it reports any other category with equal probability. In exact arithmetic, P[v, v] is
-    at least `retention` (of v), above it by rounding alone. Retentions are in [0, 1]: one for all
-    `size` categories gives a `KeepOrReplace`; one for each, shape (size,), a `DenseChannel`.
+    All other categories have equal probabilities. In exact arithmetic, P[v, v] is at least
+    `retention` (of v), and only rounding makes it larger. Retention probabilities are in [0, 1].
+    One for all `size` categories gives a `KeepOrReplace`; one for each, shape (size,), a
+    `DenseChannel`.
     """
     if size < 1:
         raise DeniableError(f"a matrix needs at least one category, not {size}")
@@ -60,7 +61,7 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
         return _of_one_retention(size, float(floors))
     rows = np.diag(floors)
     for v, floor in enumerate(floors.tolist()):
-        # Rows are drawn in their exact proportions: a sum of at most 1 leaves the floor a floor.
+        # Draws have exactly the proportions of a row, so the floor holds if the sum is at most 1.
         rows[v, np.arange(size) != v] = rounded_down((1 - Fraction(floor)) / (size - 1))
     return DenseChannel(rows)
 
@@ -73,10 +74,10 @@ def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
         drawn = Fraction(keep) + (1 - Fraction(keep)) / size
         if drawn >= Fraction(floor) and keep + elsewhere >= 0:
             channel = KeepOrReplace(keep, np.full(size, elsewhere))
-            # Nor is the float below it that stands for this entry where the matrix is published.
+            # The float of this entry in the published matrix must not be below the floor either.
             if channel.expected(first)[0, 0] >= floor:
                 return channel
-        keep += max(math.ulp(keep), math.ulp(floor))  # keep may be (nearly) 0, whose steps are tiny
+        keep += max(math.ulp(keep), math.ulp(floor))  # if keep is near 0, its own ulp is tiny
 
 
 def pram_matrix(
@@ -89,28 +90,28 @@ def pram_matrix(
     loss: LossName = "changed",
     categories: Sequence[str] | None = None,
 ) -> Channel:
-    """Return the channel of a block of attributes, chosen by its true frequencies.
+    """Return the channel of a block of attributes, based on its original frequencies.
 
-    Raises `DeniableError` if a required option is missing, one does not apply, or the target is
-    infeasible.
+    Raises `DeniableError` if a required option is missing, an option does not apply, or the target
+    is infeasible.
 
     Parameters
     ----------
     proportions : array, shape (cells,)
-        True frequencies of the block's cells, in a stratum if there are strata; for (2.7) of
-        [pram], weighted ones (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention`` use
-        only their number.
+        Original frequencies of the block's cells, in a stratum if there are strata. For (2.7) of
+        [pram] they are weighted (`deniable.pram.protocol.shares`). ``epsilon`` and ``retention``
+        use only the number of cells.
     kind : "epsilon", "retention", "two_step" or "designed"
         - ``epsilon``: generalized randomized response (`KeepOrReplace.of_epsilon`).
         - ``retention``: see `channel_of_retention`.
         - ``two_step``: invariant for the proportions, from the matrix of that `epsilon` or that
           `retention`, by Bayes' formula (`deniable.channels.invariant.two_step`). Its epsilon is at
-          most the one of the first matrix; its retention differs.
-        - ``designed``: by optimization (`deniable.design`), of at most that epsilon and at least
-          that retention, if given, with the least loss.
+          most the epsilon of the first matrix; its retention probabilities differ.
+        - ``designed``: optimized (`deniable.design`) for the least loss, with at most that epsilon
+          and, if given, at least that retention.
     invariant, loss : for ``designed`` only
-        See `deniable.design.design`: the expected proportion of "changed" records, or the sum
-        ("trace") or the largest ("worst_cell") of the variances of the estimates.
+        See `deniable.design.design`. The loss is the expected proportion of "changed" records, or
+        the sum ("trace") or the largest ("worst_cell") of the variances of the estimates.
     categories : sequence of str, optional
         Names of the cells, for messages.
     """
@@ -138,8 +139,9 @@ def _designed(
 ) -> DenseChannel:
     from deniable.design import Requirements, design  # noqa: PLC0415 - large, seldom needed
 
-    # An invariant matrix reports no category that no record has: the others are designed for, and
-    # its own row, which no record goes through, is the mean of theirs. That raises no ratio.
+    # An invariant matrix never returns a category without records. So the matrix is optimized for
+    # the other categories. The row of such a category is the average of the other rows, which
+    # raises no ratio; no record uses it.
     occurring = proportions > 0 if asked["invariant"] else np.ones(proportions.size, dtype=bool)
     names = categories and [categories[v] for v in np.flatnonzero(occurring).tolist()]
     shares = proportions[occurring] / proportions[occurring].sum()
@@ -156,15 +158,16 @@ def _designed(
 def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
     """Read a user's own matrix for a `block` of attributes from the CSV file at `path`.
 
-    The header and the first column have the block's cells, each row a true category. Names of cells
-    of several attributes are their categories, joined by " x ". Raises `DeniableError`, with the
-    name of the file, if it cannot be read, is not such a matrix, or has other categories.
+    The header and the first column have the block's cells. Each row belongs to an original
+    category. Names of cells of several attributes are their categories, joined by " x ". Raises
+    `DeniableError`, with the name of the file, if it cannot be read, is not such a matrix, or has
+    other categories.
     """
     named, cells = read_channel(path), block.cell_labels()
     if named.reports != named.categories:
         raise DataError(
-            f"{path}: the matrix has reports of its own, as {named.reports[0]!r}; a file keeps its "
-            "categories: give a column for each of them"
+            f"{path}: the columns are not the categories, for example {named.reports[0]!r}; "
+            "randomized values must be categories: give a column for each category"
         )
     if sorted(named.categories) != sorted(cells):
         strange = [name for name in named.categories if name not in cells]
@@ -185,15 +188,15 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
 def whole_file_epsilon(method: Method, counts: npt.ArrayLike) -> float:
     """Return the epsilon of a released file with a secret matrix that was made from the file.
 
-    The largest |ln Pr(reports | file) / Pr(reports | neighbour)| over all reports of all records
+    It is the largest |ln Pr(released | file) / Pr(released | neighbour)| over all released files
     and all files that differ from this one in one record's category. The neighbour has another
-    matrix, so that the reports of all other records reveal information about that record as well:
+    matrix, so the randomized values of all other records also reveal information about that record:
 
         sum over records j of max over v of ln(R[x_j, v] / R'[x'_j, v]).
 
-    The epsilon of the matrix counts one report only. The result is infinite if a category has a
-    single record and is reported at all. It is subject to rounding. The `counts`, shape (size,),
-    are the true ones of the file; `method` makes a channel from proportions.
+    The epsilon of the matrix covers one randomized value only. The result is infinite if a category
+    has a single record and can occur in the release. It is subject to rounding. The `counts`, shape
+    (size,), are the original ones of the file; `method` makes a channel from proportions.
     """
     true = whole_counts(counts)
     here = method(true / true.sum()).matrix()

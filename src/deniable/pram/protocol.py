@@ -1,8 +1,8 @@
-"""PRAM: the data owner randomizes a file, by attribute, jointly and within strata ([pram], 2).
+"""Randomize a file by PRAM: by attribute, jointly and within strata ([pram], section 2).
 
-Unlike a respondent, an owner has the whole file: each stratum may have its own matrices, and a
-matrix may depend on the true frequencies. The result has all matrices, for each stratum and block
-of attributes.
+Unlike a respondent, the data owner has the whole file. So each stratum may have its own matrices,
+and a matrix may depend on the original frequencies. A protocol has all matrices, for each stratum
+and block of attributes.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ from deniable.records import Domain, Microdata
 from deniable.sampling import RandomnessSource
 
 Stratum = tuple[str, ...]
-"""A category of each stratum attribute, by name; () where there are no strata."""
+"""The names of a category of each stratum attribute; () without strata."""
 
 AttributeBlock = tuple[str, ...]
-"""Attributes that go through one matrix over their joint cells."""
+"""Attributes that are randomized by one matrix over their joint cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +31,14 @@ class StratifiedProtocol:
 
     The `domain` has all released attributes, in the order of the file, and `strata` are some of
     them. `protocols` are over the other attributes, all with the same clusters. Without strata, one
-    protocol under the key () is for all records. A stratum without records may have a protocol or
-    none. `invariant` is whether every matrix leaves the true frequencies of its stratum unchanged
-    in expectation ([pram], (2.1)): the reported proportions are then unbiased, and the matrices
-    disclose those frequencies.
+    protocol under the key () is for all records. A stratum without records needs no protocol.
+    `invariant` states that every matrix leaves the original frequencies of its stratum unchanged in
+    expectation ([pram], (2.1)). Then the proportions of randomized values are unbiased, and the
+    matrices disclose the original frequencies.
 
-    Given the matrices, the reports of a record depend on no other record. Its epsilon is for a
-    change that leaves the record in its stratum. Raises `DeniableError` if a stratum is not in the
-    domain, or the protocols do not fit the domain or each other.
+    Given the matrices, the randomized values of a record do not depend on other records. Their
+    epsilon is for a change that leaves the record in its stratum. Raises `DeniableError` if a
+    stratum is not in the domain, or the protocols do not fit the domain or each other.
     """
 
     domain: Domain
@@ -50,7 +50,7 @@ class StratifiedProtocol:
         object.__setattr__(self, "strata", tuple(self.strata))
         object.__setattr__(self, "protocols", dict(self.protocols))
         if repeated := sorted({name for name in self.strata if self.strata.count(name) > 1}):
-            raise DeniableError(f"the stratum attribute {repeated[0]!r} is named twice; once")
+            raise DeniableError(f"the stratum attribute {repeated[0]!r} is repeated; name it once")
         if not self.protocols:
             raise DeniableError("there is no protocol; give one for each stratum with records")
         for name in self.strata:
@@ -69,8 +69,8 @@ class StratifiedProtocol:
         if protocol.domain != self.randomized:
             raise DeniableError(
                 f"the protocol of stratum {label(stratum)!r} randomizes "
-                f"{', '.join(protocol.domain.names)}, with their own categories; the strata leave "
-                f"{', '.join(self.randomized.names)} to randomize, in that order"
+                f"{', '.join(protocol.domain.names)}, with their own categories; besides strata, "
+                f"the domain has {', '.join(self.randomized.names)}, in that order"
             )
         if protocol.clusters != self.blocks:
             raise DeniableError(
@@ -85,7 +85,7 @@ class StratifiedProtocol:
 
     @property
     def blocks(self) -> Clustering:
-        """Groups of attributes that share a matrix, the same in all strata."""
+        """Groups of attributes with one matrix each, the same in all strata."""
         return next(iter(self.protocols.values())).clusters
 
     @property
@@ -106,8 +106,8 @@ class StratifiedProtocol:
     ) -> Microdata:
         """Randomize every record of `data` through the matrices of its stratum.
 
-        `chance` draws the reports. For keyed draws, `records` are the numbers in the whole file; by
-        default they count from 0. Nothing is drawn before all checks. Draws have exactly the
+        `chance` draws the randomized values. For keyed draws, `records` has the record numbers in
+        the whole file, by default from 0. All checks precede the first draw. Draws have exactly the
         probabilities of the matrix (`deniable.sampling`). Raises `DeniableError` if the data have
         another domain, or a stratum without a protocol.
         """
@@ -132,7 +132,7 @@ class StratifiedProtocol:
 
 
 def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
-    """Return the columns of a `domain` that are not `strata`; raise `DeniableError` for none."""
+    """Return the columns of a `domain` besides `strata`; raise `DeniableError` without any."""
     if not (rest := [name for name in domain.names if name not in strata]):
         raise DeniableError(
             f"all columns ({', '.join(strata)}) are strata, which are released unchanged; leave "
@@ -142,7 +142,7 @@ def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
 
 
 def label(stratum: Stratum) -> str:
-    """Return the name of a `stratum`, its categories, in tables; "" is the whole file."""
+    """Return the name of a `stratum` in tables, its categories; "" is the whole file."""
     return " x ".join(stratum)
 
 
@@ -151,8 +151,8 @@ def parts_by_stratum(
 ) -> list[tuple[Stratum, Positions]]:
     """Return the records of each stratum of `data` that has any, as ascending positions.
 
-    The `strata` are attributes; the categories name a stratum. Raises `DeniableError` if a stratum
-    with records is not `known`.
+    `strata` are attributes; their categories name a stratum. Raises `DeniableError` if a stratum
+    with records is not in `known`.
     """
     if not strata:
         return [((), np.arange(len(data)))]
@@ -176,8 +176,7 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     """Return the proportions of the joint cells of some attributes, `names`, flat.
 
     `data` has at least one record. Survey `weights`, shape (len(data),), are not negative, with a
-    positive sum: a matrix that is invariant for the weighted proportions is the one of [pram],
-    (2.7).
+    positive sum. The matrix of [pram], (2.7), is invariant for the weighted proportions.
     """
     given = None if weights is None else np.asarray(weights, dtype=float)
     if given is not None:
@@ -189,12 +188,12 @@ def shares(data: Microdata, names: tuple[str, ...], weights: npt.ArrayLike | Non
     cells = domain.ravel([data.column(name) for name in names])
     counts = np.bincount(cells, weights=given, minlength=domain.size)
     if not counts.sum() > 0:
-        raise DeniableError(f"there are no records to take shares of {' x '.join(names)} from")
+        raise DeniableError(f"there are no records; proportions of {' x '.join(names)} need some")
     return np.asarray(counts / counts.sum())
 
 
 def margins(data: Microdata) -> Iterator[tuple[str, list[str], Counts]]:
-    """Yield attributes of `data` with 2 or more categories that occur: name, those, counts."""
+    """Yield each attribute of `data` with 2 or more occurring categories: name, these, counts."""
     for attribute in data.domain:
         counts = data.counts((attribute.name,))
         present = np.flatnonzero(counts)
