@@ -728,7 +728,7 @@ def test_entries_of_later_versions_are_not_guessed_at(
     three: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deniable.release.entries.FORMAT", 4)
-    with pytest.raises(DataError, match="format 3, which this version does not know"):
+    with pytest.raises(DataError, match="format 3, which this version does not support"):
         three.total(POPULATION)
 
 

@@ -160,7 +160,7 @@ def _reply(
 
 
 def _ask(options: argparse.Namespace, plan: Plan, agreement: Agreement) -> Mapping[str, int]:
-    refuse_overwriting(options.reports, [options.plan, options.clients], "file of reports", REPORTS)
+    refuse_overwriting(options.reports, [options.plan, options.clients], "message file", REPORTS)
     if not 0 <= options.wait <= MAX_WAIT:
         raise DeniableError(f"--wait {options.wait:g}: give 0 to {MAX_WAIT:,} seconds")
     design = agreement.design

@@ -1,4 +1,4 @@
-"""Releases: each is counted in a ledger, drawn once, verified, and published (see `making`)."""
+"""Releases: each is counted in a ledger, drawn once, verified and published (see `making`)."""
 
 import lazy_loader
 

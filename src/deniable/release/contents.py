@@ -1,4 +1,4 @@
-"""Write the documents of a public folder: plan.json, README.txt and the list of its files."""
+"""Write the documents of a public folder: plan.json, README.txt and SHA256SUMS."""
 
 import math
 import re

@@ -1,8 +1,8 @@
-"""Store ledger entry and journal of a release, and compare releases with their ledger.
+"""Store the ledger entry and the journal of a release, and compare releases with their ledger.
 
 The journal has the digests of the original and protected records, the plan and the versions. It is
-written once, after the draw. Before the draw the ledger's entry decides between processes that
-start at once, because one number in the ledger goes to one process.
+written once, after the draw. If several processes start at once, the ledger decides between them
+before the draw: it gives one number to one process only.
 """
 
 import os
@@ -39,9 +39,9 @@ def current_versions() -> dict[str, str]:
 class Journal:
     """The facts of a draw.
 
-    The `place` is that of the key. `records` is the ledger's digest of the original records, in
-    hexadecimal, `plan` the JSON document of the plan, and `drawn` the digest of the protected
-    records (`deniable.release.digests`). The draw was made by the `versions`.
+    `place` is the place of the key, and `records` the ledger's digest of the original records, in
+    hexadecimal. `plan` is the JSON document of the plan, and `drawn` the digest of the protected
+    records (`deniable.release.digests`). The `versions` are of the software that made the draw.
     """
 
     place: PlaceOfKey
@@ -90,9 +90,9 @@ REMEDY = "restore the ledger from a copy, or name the ledger that has the entry"
 def store_entry(
     folder: Path, ledger: Ledger, entry: Entry, settings: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Store the `entry` of the release in a `folder`, and its `settings`; `ledger` has the entry.
+    """Store the `entry` in the `ledger` of the release in a `folder`, and its `settings`.
 
-    Returns the facts that are published: number, total and MAC.
+    Returns the published facts: number, total and MAC.
     """
     facts = ledger.facts(ledger.entries(entry.population)[: entry.number])
     values = {"release": entry.release, "population": entry.population, **facts}
@@ -149,13 +149,13 @@ def faults_of_entries(ledger: Ledger, folders: Iterable[Path]) -> dict[Path, str
 def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
     """Raise `DeniableError` if a `ledger` lacks the entry of a release in or next to a `folder`.
 
-    Also if the folder lies in the ledger.
+    Also if the folder is in the ledger.
     """
     there = folder.resolve()
     if there.is_relative_to(ledger.folder.resolve()):
         raise DeniableError(f"{folder}: this lies in the ledger; name a folder elsewhere")
     beside = there.parent.iterdir() if there.parent.is_dir() else ()
-    # A private folder that this user cannot read has no release of this user.
+    # A private folder that this user cannot read is of another user.
     readable = (each for each in beside if os.access(each / PRIVATE, os.R_OK | os.X_OK))
     counted = {each for each in readable if (each / PRIVATE / ENTRY_FILE).exists()}
     if (there / PUBLIC).exists():

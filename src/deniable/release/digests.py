@@ -1,30 +1,31 @@
 """Compare records by digests that reveal nothing without a key.
 
-**Fingerprint.** For each column, the SHA-256 of its values in the order of the file. Categories
-count by their texts, numbers by their 64 bits, identifiers and weights by their texts. Batches and
-the order of columns leave no trace. The fingerprint stays in memory; files hold its HMAC-SHA256
-under the key of the release or of the ledger.
+**Fingerprint.** It has, for each column, the SHA-256 of its values in the order of the file.
+Categories count by their texts, numbers by their 64 bits, identifiers and weights by their texts.
+The fingerprint does not depend on batches and on the order of columns. It stays in memory; files
+contain its HMAC-SHA256 under the key of the release or of the ledger.
 
-**Sketch.** What shows whether two files have people in common, of all columns of the file as it
-stands, also of those that a schema leaves out or recodes. Each value has a word: the first 64 bits
-of a block that is encrypted by AES-256 under a subkey of the ledger's key. The block has the bits
-of a number, or the SipHash-2-4 of a text. Values are written alike in all formats: numbers are
-doubles (with decimals, single precision), texts have no capitals and no blanks at the ends, and the
-usual stand-ins for missing values are one value. The sketch has
+**Sketch.** It shows whether two files have people in common. It covers all columns of the file,
+also columns that a schema leaves out or recodes. Each value has a word: the first 64 bits of a
+block that is encrypted by AES-256 under a subkey of the ledger's key. The block has the bits of a
+number, or the SipHash-2-4 of a text. Values have the same form in all formats. Numbers are doubles
+(with decimals, single precision), texts have no capitals and no blanks at the ends, and the usual
+placeholders for missing values are one value. The sketch has
 
-- of each identifier, and of whole records, the 1,024 smallest words, equal ones once. So it is a
-  random sample, and every file is sampled in the same way. The word of a record is the encrypted
-  sum of the words of its values, each times an odd number of its column, modulo 2^64;
+- of each identifier, and of whole records, the 1,024 smallest distinct words. So it is a random
+  sample, and every file is sampled in the same way. The word of a record is the encrypted sum of
+  the words of its values, each times an odd number of its column, modulo 2^64;
 - of each column, the sum of the words of its values, modulo 2^64, unless all are equal.
 
-Nothing else is kept of a record or a value. Nobody without the key can check a guess at one.
+A sketch contains no other information on a record or a value. Without the key nobody can check a
+guess at a value.
 
-**Sum.** A keyed digest of protected records that does not depend on the bytes of their file. Each
-value has a block of 16 bytes: the bits of a number, or two SipHash-2-4 of a text. It is
+**Sum.** It is a keyed digest of protected records that does not depend on the bytes of their file.
+Each value has a block of 16 bytes: the bits of a number, or two SipHash-2-4 of a text. It is
 encrypted by AES-256 under a subkey of its column. The sums of the blocks of a record and of its
 position, modulo 2^64, are encrypted under another subkey. The digest is the sum over all records,
-modulo 2^128. So batches can be added in any order, by any engine, and other bytes of the same
-records, as by another version of pyarrow, have the same digest. Without the key it reveals nothing.
+modulo 2^128. So batches can be added in any order, by any engine. Other bytes of the same records,
+for example by another version of pyarrow, have the same digest. Without the key it reveals nothing.
 """
 
 import hashlib
@@ -127,7 +128,7 @@ class _Keyed:
 def _by_dictionary(
     column: pa.Array, of: Callable[[pa.Array], Blocks], mode: Literal["raise", "clip"] = "raise"
 ) -> Blocks:
-    """Return what a function gives `of` the values of a column, from those of its dictionary.
+    """Return the blocks of a column, which the function `of` computes from its dictionary.
 
     For the `mode` of an index outside the dictionary see `numpy.take`.
     """
@@ -139,10 +140,10 @@ def _by_dictionary(
 
 
 class Sketch(_Keyed):
-    """The sketch of records, read in batches of all columns as the file has them.
+    """The sketch of records, in batches with all columns of the file.
 
-    The ledger's `key` has 32 bytes, which `Ledger.key` checks. `identifiers` are the names of
-    columns that identify a person or an object.
+    The ledger's `key` has 32 bytes, which `Ledger` checks. `identifiers` are the names of columns
+    that identify a person or an object.
     """
 
     version = b"deniable sketches 1"
@@ -208,7 +209,7 @@ class Sketch(_Keyed):
 
 
 def _least(words: Words, more: Words) -> Words:
-    """Return the smallest of `words` and `more`, equal ones once, in rising order."""
+    """Return the smallest distinct numbers of `words` and `more`, in ascending order."""
     if len(words) == SKETCH_SIZE:
         more = more[more < words[-1]]
     return np.unique(np.concatenate((words, more)))[:SKETCH_SIZE]

@@ -34,8 +34,8 @@ class Release:
     """A release of a `name` before its draw by a `plan`, in the `folder` that it is made in.
 
     The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
-    the `records`. The `mode` is "test" or "production". The `notice` in the documents is by default
-    that of the mode.
+    the `records`. The `mode` is "test" or "production". By default it decides the `notice` in the
+    documents.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Release:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The plan as a JSON document, with matrices that are kept back."""
+        """The JSON document of the plan, including matrices that are kept back."""
         return plan_to_json(self.plan)
 
     @property
@@ -80,7 +80,8 @@ class Release:
     def refuse_records(self, limit: float) -> None:
         """Warn of values outside the bounds, which the first pass over the records counted.
 
-        Raises `DeniableError` with each column with more of them than `limit`, or for few records.
+        Raises `DeniableError` if their proportion exceeds the `limit` in a column, or if the plan
+        needs more records.
         """
         self.plan.refuse_too_few(len(self.records))
         counts = self.records.file.outside.values()
@@ -92,7 +93,7 @@ class Release:
             f"release {self.name!r} is not drawn: more than {100 * limit:.3g} % of the values of a "
             "column would be moved to the ends of its bounds",
             *map(str, refused),
-            "Look at the least and the largest values of the column. Correct the bounds in the "
+            "Look at the smallest and largest values of the column. Correct the bounds in the "
             "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make a "
             f"new plan; or accept the proportion {enough:g} (outside_bounds, --outside-bounds)",
         ]
@@ -103,7 +104,7 @@ class Release:
     ) -> None:
         """Draw the release by a `key` into the folders `public` and `private`.
 
-        The facts of its `ledger` entry are published; a test release has none.
+        The facts of its `ledger` entry are published; a test release has no entry.
         """
         risk = Risk(self.plan, self.quasi_identifiers)
         draws = draws_for(key, self.document, self.records.fingerprint)
@@ -145,7 +146,7 @@ class Release:
         tables = self._compared(tables, numbers, risk, more)
         with (
             records_writer(path, self.plan.schema.file, self.records.file.form) as writer,
-            # Randomized values in the order of the file are as confidential as the original ones.
+            # Randomized values in the order of the file are as confidential as the records.
             tempfile.TemporaryDirectory(prefix=".order.", dir=path.parent) as scratch,
         ):
             permuted = self.plan.order == "permuted" and self.plan.of_records

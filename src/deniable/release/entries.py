@@ -1,10 +1,10 @@
-"""An entry of a ledger, its file, epsilons as exact numbers, and records that entries share.
+"""Entries of a ledger: their files, their exact epsilons, and records that they have in common.
 
 The file of an entry ends with the HMAC-SHA256 of its line, which has the MAC of the entry before
-it. A hard link gives a whole file the next number: it fails if another process took that number, on
-network file systems too, where locks may not work. The head of a population (docs/ledger.md) is
-replaced after each entry. A process that was killed in between leaves an earlier head, which the
-next process moves on before it adds an entry.
+it. A hard link gives a whole file the next number. It fails if another process took that number,
+also on network file systems, where locks may not work. The head of a population (docs/ledger.md) is
+replaced after each entry. A process that was killed in between leaves an earlier head. The next
+process moves it on before it adds an entry.
 """
 
 import hashlib
@@ -40,13 +40,13 @@ _PLAIN = ("number", "population", "release", "plan", "time", "before")
 
 @dataclass(frozen=True)
 class RecordDigests:
-    """The keyed digests of `records` records that a ledger stores.
+    """The keyed digests of a file that a ledger stores; `records` is the number of its records.
 
     `whole` is the digest of all records in their order, in hexadecimal. Order counts, because a
     draw depends on the number of a record: the same records in another order have a second draw.
-    The others are the sketch of the file (`deniable.release.digests`). `rows` are the smallest
-    digests of distinct records, at most 1,024, in rising order, and `identifiers` those of each
-    identifier. `columns` has a sum for each column.
+    The other digests are the sketch of the file (`deniable.release.digests`). `rows` are the
+    smallest digests of distinct records, at most 1,024, in ascending order. `identifiers` has such
+    digests for each identifier, and `columns` a sum for each column.
     """
 
     whole: str
@@ -57,11 +57,11 @@ class RecordDigests:
 
 
 class Overlap(NamedTuple):
-    """What a file has in common with the file of an earlier `release`.
+    """The overlap of a file with the file of an earlier `release`.
 
     `rows` and `identifiers` are estimated proportions, from 0 to 1, of the distinct records and
-    identifiers of the file that the earlier one had. `columns` is the number of columns with the
-    same values in all records, in any order.
+    identifiers of the file that the earlier file has too. `columns` is the number of columns with
+    the same values in all records, in any order.
     """
 
     release: str
@@ -71,7 +71,7 @@ class Overlap(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether anything is in common."""
+        """Whether the files have anything in common."""
         return bool(self.rows or self.identifiers or self.columns)
 
     def __str__(self) -> str:
@@ -86,12 +86,12 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """The `epsilon`, a Fraction or math.inf, that is reserved for a `release`, for good.
+    """The `epsilon`, a Fraction or math.inf, that is reserved for a `release` and never freed.
 
-    The `number` is that of the release within its `population`, from 1. `plan` is a digest of name,
-    plan and key of the release, and `records` are digests under the key of the ledger. The `time`
-    of the reservation is in UTC. A `part` of the respondents answers; without it all of them do.
-    The MAC of the entry `before` this one is in hexadecimal, and empty for the first one.
+    The `number` counts the releases of a `population`, from 1. `plan` is a digest of name, plan and
+    key of the release, and `records` are digests under the key of the ledger. The `time` of the
+    reservation is in UTC. A `part` of the respondents answers; without it all of them do. `before`
+    is the MAC of the previous entry in hexadecimal, and empty for the first entry.
     """
 
     number: int
@@ -108,8 +108,8 @@ class Entry:
     def partition(self) -> tuple[int, str, str] | None:
         """The partition of the records that the part belongs to; None without a part.
 
-        Parts are taken by record number. So they are disjoint only if all records are the same, in
-        the same order.
+        Parts are chosen by record number. So they are disjoint only if all records are the same,
+        in the same order.
         """
         return (self.part.of, self.part.seed, self.records.whole) if self.part else None
 
@@ -138,8 +138,8 @@ def total_of(epsilons: Iterable[Number]) -> Number:
 def composed_epsilon(entries: Iterable[Entry]) -> Number:
     """Return the exact epsilon of all `entries` of a population; math.inf if one is infinite.
 
-    Epsilons add up (sequential composition). A respondent belongs to one part of a partition only.
-    So the parts of one partition count by their maximum (parallel composition).
+    Epsilons add up (sequential composition). But a respondent belongs to only one part of a
+    partition, so the parts of one partition count by their maximum (parallel composition).
     """
     alone: list[Number] = []
     partitions: dict[tuple[int, str, str], dict[int, list[Number]]] = {}
@@ -186,7 +186,7 @@ def counted_epsilon(epsilon: float) -> Number:
 
 
 def canonical(plan: Any) -> bytes:
-    """Return plain JSON values, for example a `plan`, in the form that digests are made from."""
+    """Return plain JSON values, for example a `plan`, as the bytes from which digests are made."""
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
 
 
@@ -237,7 +237,7 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
             raise ValueError("its MAC does not follow from its line and the ledger's key")
         values = json.loads(line)
         if values["format"] != FORMAT:
-            raise ValueError(f"format {values['format']!r}, which this version does not know")
+            raise ValueError(f"format {values['format']!r}, which this version does not support")
         part, epsilon, records = values["part"], values["epsilon"], values["records"]
         if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
             raise ValueError(f"epsilon {epsilon!r}")
@@ -275,7 +275,7 @@ def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Ove
 
 def _shared(own: Sequence[int], other: Sequence[int]) -> float:
     """Estimate the proportion of a set in an `other` one from the smallest digests of both."""
-    # Up to this value, both samples have all digests.
+    # Up to this value, both samples are complete.
     limit = min(each[-1] if len(each) >= SKETCH_SIZE else 2**64 for each in (own, other))
     compared = {value for value in own if value <= limit}
     return len(compared.intersection(other)) / max(len(compared), 1)
@@ -291,7 +291,7 @@ def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
     Raises `DataError` if an entry is lost, damaged, edited, or has no MAC under the `key`, and
     `OSError` if a file cannot be read.
     """
-    head = _head(folder)  # before the entries, to which others may be added meanwhile
+    head = _head(folder)  # before the entries, because others may be added meanwhile
     files = folder.iterdir() if folder.is_dir() else ()
     listed = [int(file.stem) for file in files if _ENTRY_FILE.fullmatch(file.name)]
     entries, macs = list[Entry](), [""]
@@ -312,11 +312,11 @@ def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
     number, mac = head or (0, "")
     if len(entries) < max(number, *listed, 0):
         raise DataError(
-            f"{file}: this entry is lost, later ones were there; restore it from a copy: the "
-            "total needs it"
+            f"{file}: this entry is lost, although later ones were stored; restore it from a copy, "
+            "as the total needs it"
         )
     at = head_file(folder)
-    # A head that was not there at first is made before the first entry.
+    # A head is made before the first entry, so it exists if there are entries.
     if entries and head is None and _head(folder) is None:
         raise DataError(f"{at}: lost; restore the ledger from a copy")
     if head is not None and mac != _head_mac(folder, number, macs[number], key):

@@ -21,7 +21,7 @@ KEY_FILE: str = "key"
 class KeyPlace:
     """The place of keys: by default the private folder of each release.
 
-    Otherwise it is a `folder` of the owner, for example in memory, with a folder for each release.
+    Otherwise it is a `folder` of the owner, for example in memory, with one folder per release.
     """
 
     folder: str | None = None
@@ -35,8 +35,8 @@ class KeyPlace:
 class PlaceOfKey:
     """The place of the key of one `release`. Methods take the `private` folder of the release.
 
-    For the `folder` see `KeyPlace`. The `label` is the name with a number that follows from the
-    ledger, because other projects may have a release of this name. The `machine` drew the release.
+    For the `folder` see `KeyPlace`. The `label` is the name with a number from the ledger, because
+    other projects may have a release of this name. The release was drawn on the `machine`.
     """
 
     release: str

@@ -1,4 +1,4 @@
-"""Make the key of a release once, and refuse a lost one; all its random numbers follow from it."""
+"""Make the key of a release once, and refuse a lost key. All random numbers follow from it."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ from deniable.sampling import KEY_BYTES, KeyedDraws, framed
 
 PUBLIC: str = "public"
 PRIVATE: str = "private"
-"""Folders of a release: one to be given away, one that reveals the original data."""
+"""Folders of a release: one for publication, one that reveals the original data."""
 TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
 PLAN_FILE: str = "plan.json"  # the plan of a test release, in its private folder
@@ -74,7 +74,7 @@ def key_for(
 
 
 def _refuse_no_hard_links(folder: Path) -> None:
-    """Make the private folder of the release in a `folder`, or leave nothing if it cannot do."""
+    """Make the private folder of the release in a `folder`; leave nothing if hard links fail."""
     private = folder / PRIVATE
     made = [each for each in (private, *private.parents) if not each.exists()]
     try:

@@ -1,6 +1,6 @@
 """A ledger of releases by population: epsilon is counted before a draw and never taken back.
 
-docs/ledger.md describes its files, and what it notices.
+docs/ledger.md describes its files and the errors that it detects.
 """
 
 import hashlib
@@ -48,8 +48,9 @@ TO_MAKE = "make one by: deniable ledger init FOLDER"
 class Ledger:
     """The ledger in a `folder` that the data owner named and made by `Ledger.init`.
 
-    The folder is as confidential as the records (mode 0700, files 0600): its key allows guesses at
-    records. Keep it as long as any release exists. An old backup lacks later releases.
+    The folder is as confidential as the records (mode 0700, files 0600), because its key allows to
+    check guesses at records. Keep it as long as any release exists. An old backup lacks later
+    releases.
 
     Raises `DeniableError` if the folder is not a ledger or is open to others.
 
@@ -97,7 +98,7 @@ class Ledger:
 
     @classmethod
     def init(cls, folder: Path | str) -> "Ledger":
-        """Make a ledger in a `folder`, and return it. Nothing else makes one.
+        """Make a ledger in a `folder`, and return it. No other function makes one.
 
         Raises `DeniableError` if the folder exists and is not empty, or cannot be written.
         """
@@ -150,7 +151,7 @@ class Ledger:
         return {"entry": len(entries), "total": total, "head": mac_of(entries[-1], self._entry_key)}
 
     def label(self, population: str, release: str) -> str:
-        """Return a label for the key of a `release` of a `population`; no other one has it."""
+        """Return a label for the key of a `release` of a `population`, unique to this release."""
         named = self._derived(b"label " + canonical([population.lower(), release]))
         return f"{release}-{named.hex()[:16]}"
 
@@ -186,12 +187,12 @@ class Ledger:
         another epsilon. Also for a further release without consent, for a consent to another total
         or without an earlier release, and for a folder that cannot be written.
 
-        The names `population` and `release` have letters, digits, "_", "-" and "."; case has no
-        meaning in a population. `plan` is a digest of plan and key, and `records` are digests under
-        the key of the ledger. The `epsilon` is None or infinite if no finite epsilon holds. A float
-        counts as it is written, .1 as 1/10; `Fraction(epsilon)` is the exact float. The `consent`
-        is the text that the error of a further release states, given by the data owner. The `part`
-        of the respondents that answers is public; by default all of them do.
+        The names `population` and `release` have letters, digits, "_", "-" and "."; the case of a
+        population has no meaning. `plan` is a digest of plan and key, and `records` are digests
+        under the key of the ledger. The `epsilon` is None or infinite if no finite epsilon holds. A
+        float counts as it is written, .1 as 1/10; `Fraction(epsilon)` is the exact float. The data
+        owner gives the `consent`, a text that the error of a further release states. The `part` of
+        the respondents that answers is public; by default all of them do.
         """
         new = _new_entry(population, release, plan, records, epsilon, part)
         folder = self._folder_of(population)
@@ -238,8 +239,8 @@ class Ledger:
                 return
             raise DeniableError(
                 f"{self.folder}: a consent is given, {consent!r}, but the ledger has no release of "
-                f"population {population!r}; name the folder and population of those before, or "
-                "leave the consent out if there are none"
+                f"population {population!r}; name the ledger and population of earlier releases, "
+                "or leave the consent out if there are none"
             )
         needed = consent_needed(new, entries)
         if consent == needed:
@@ -308,7 +309,7 @@ def _new_entry(
 def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
     """Return the text of consent that a `new` release needs after the `entries` of its population.
 
-    It has the number and the total, so it is invalid after any other release.
+    It states the number and the total, so it is invalid after any other release.
     """
     total = epsilon_text(composed_epsilon((*entries, new)))
     population = new.population.lower()
@@ -333,6 +334,6 @@ def _refuse_another(begun: Entry, new: Entry) -> None:
     if other := [what for what, differs in differences.items() if differs]:
         raise DeniableError(
             f"release {new.release!r} of population {new.population!r} was begun on {begun.time} "
-            f"with {' and '.join(other)}; restore what it was begun with, or give the new "
-            "release a name of its own, whose epsilon adds to the total"
+            f"with {' and '.join(other)}; restore these, or give the new release a name of its "
+            "own (its epsilon adds to the total)"
         )

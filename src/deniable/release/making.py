@@ -6,7 +6,7 @@ state that it reached, in any process and without a lock:
 ========== ============================================ ==========================================
 state      file or folder                               the next process
 ========== ============================================ ==========================================
-keyed      ``private/key``, or another place            counts, by that key
+keyed      ``private/key``, or another place            counts the release with that key
 counted    an entry of the ledger, with digests of      draws; the entry is not added again, and
            records, plan and key                        other records, plans and keys are refused
 drawn      ``private/journal.json``                     draws again, and compares the digest
@@ -14,10 +14,10 @@ published  ``public/``                                  verifies, removes the ke
 done       ``private/receipt.json``                     verifies
 ========== ============================================ ==========================================
 
-``private/entry.json`` repeats number and MAC of the entry, so that another ledger is noticed.
+``private/entry.json`` repeats number and MAC of the entry, so that another ledger is detected.
 A release is made and verified on the disk, in a temporary folder. A rename then publishes it, which
-fails if anything was published before. So there is one draw of a release: by one key it is the same
-draw, and without the key there is none.
+fails if anything was published before. So there is one draw of a release: the same key leads to the
+same draw, and without the key nothing is drawn.
 """
 
 import errno
@@ -107,28 +107,29 @@ def protect(
     """Make the production release of a file by a plan: folders ``public`` and ``private``.
 
     It is drawn once. An interrupted release continues with the same randomized values, and a
-    finished one is verified. Nothing incomplete is left in ``public``.
+    finished one is verified. Incomplete files never appear in ``public``.
 
     Raises `DeniableError` if no ledger or no population is named, the file does not match the
     schema, the plan fails its audit, too many values lie outside their bounds, or the release has
-    no consent. Also if it was begun with other records, another plan or a key that is lost, if the
-    published files are not the drawn ones, or if the ledger lacks the entry of this release or of
-    one next to its folder.
+    no consent. Also if it was begun with other records, another plan or a key that is lost, or if
+    the published files are not the drawn ones. Also if the ledger lacks the entry of this release,
+    or of one next to its folder.
 
     The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
     Polars or Arrow table. The `folder` of the release is on a file system that all processes
     share. The `name` of the release is by default the one of the folder. The `ledger` is the folder
-    that counts epsilon before anything is drawn; by default the one that the environment variable
-    DENIABLE_LEDGER names. The `population` is the one of the schema, and is stated here if the
-    schema has none. A further release of it needs the text `consent`.
+    in which epsilon is counted before the draw; by default the environment variable DENIABLE_LEDGER
+    names it. State the `population` if the schema does not. A further release of the population
+    needs the text `consent`.
 
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The `place` of the key until publication is by default the private folder. The
-    `data_source` is the origin of the records: "own", "published", "network" or "surrogate". Later
-    runs are compared with the `settings`, plain JSON values. `outside_bounds` is the largest
-    proportion, from 0 to 1, of a column's values that may lie outside its public bounds. A
-    `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``. The function
-    `progress` receives a step, the number of records done, and of how many (0: not yet known).
+    `data_source` is the origin of the records: "own", "published", "network" or "surrogate". The
+    `settings`, plain JSON values, are stored for a comparison with later runs. `outside_bounds` is
+    the largest proportion, from 0 to 1, of a column's values that may lie outside its public
+    bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``. The
+    function `progress` receives a step, the number of records done, and the number of all (0: not
+    yet known).
     """
     counting = named_ledger(ledger)
     refuse_no_plan(plan)
@@ -187,9 +188,9 @@ def protect_test(
 ) -> None:
     """Make a test release: like a production release, but by a key that follows from a `seed`.
 
-    It protects nobody, is not counted, and can be repeated; then it replaces the former one. Raises
+    It protects nobody and is not counted. A repetition replaces the earlier one. Raises
     `DeniableError` if the file does not match the schema, the plan fails its audit, too many values
-    lie outside their bounds, or the folder holds a production release.
+    lie outside their bounds, or the folder has a production release.
 
     The `seed` is a number that everybody may know. The protected file goes to the folder `to` of
     the release: "public" as in a workflow, or "test", with a readme that begins with a warning. A
@@ -293,8 +294,8 @@ def _finish(
 ) -> None:
     """Verify the published files, remove the key, and write the receipt.
 
-    `drawn` is the SHA-256 of the list of files that this process published, if it did. `records` is
-    the state of the file of original records.
+    `drawn` is the SHA-256 of the list of files if this process published them. `records` is the
+    state of the file of original records.
     """
     folder, private, public = release.folder, release.folder / PRIVATE, release.folder / PUBLIC
     refuse_other_files(public)
@@ -316,7 +317,7 @@ def _finish(
     own = place.of_release(release.name, ledger.label(_population(release), release.name))
     for known in {own.folder: own, journal.place.folder: journal.place}.values():
         known.remove(private)
-    remove_abandoned(private)  # but not what another process writes there now
+    remove_abandoned(private)  # but not files that another process writes now
     for left in private.glob(".*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -371,8 +372,8 @@ def _reserved(
 ) -> Entry:
     """Count a `release` in a `ledger`; return its entry.
 
-    The entry holds the release to its plan and its key. So another key under the same name is
-    refused, even where the whole folder is lost.
+    The entry binds the release to its plan and its key. So another key under the same name is
+    refused, even if the whole folder is lost.
     """
     population = _population(release)
     # A digest under the key, which reveals nothing of the key.

@@ -1,6 +1,7 @@
-"""Put protected records in the random order of a key by way of the disk, in bounded memory.
+"""Put protected records in the random order of a key, on the disk and in bounded memory.
 
-Leading bits of words divide the records into parts of about one batch, each sorted by itself.
+Leading bits of random words divide the records into parts of about one batch. Each part is sorted
+by itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,9 +20,9 @@ WORD_BITS = 64
 def in_order_of_key(
     tables: Iterable[pa.Table], draws: KeyedDraws, records: int, scratch: Path
 ) -> Iterator[pa.Table]:
-    """Yield the protected `records` of `tables` in the order of the key of `draws`.
+    """Yield the protected records of `tables` in the order of the key of `draws`.
 
-    The empty folder `scratch` temporarily holds all records with their order.
+    There are so many `records`. The empty folder `scratch` temporarily has all of them.
     """
     first = 0
     names: list[str] = []
@@ -51,14 +52,14 @@ def in_order_of_key(
 
 
 def _put_by_part(table: pa.Table, words: Words, bits: int, scratch: Path) -> None:
-    # In two steps: a shift by all bits of a number is not defined.
+    # In two steps, because a shift by all bits of a number is undefined.
     part = (words[:, 0] >> np.uint64(WORD_BITS - 1 - bits)) >> np.uint64(1)
     part = part.astype(np.min_scalar_type(1 << bits))
     sizes = np.bincount(part, minlength=1 << bits)
     table = table.take(pa.array(np.argsort(part, kind="stable")))
     ends = np.cumsum(sizes)
     for number in np.flatnonzero(sizes).tolist():
-        # Not held open: there may be more parts than a process may have files.
+        # Not kept open, because there may be more parts than a process can open files.
         with (scratch / f"{number:016x}").open("ab") as file:
             own = table.slice(ends[number] - sizes[number], sizes[number])
             with pa.ipc.new_stream(file, table.schema) as stream:

@@ -40,7 +40,7 @@ def names_in(public: Path) -> set[str]:
 
 
 def refuse_other_files(public: Path) -> None:
-    """Raise `DataError` for each file of `public` that is missing, unlisted, a link or edited."""
+    """Raise `DataError` with each file of `public` that is missing, unlisted, a link or edited."""
     listed = sums_of(public) if (public / SUMS).is_file() else {}
     there = names_in(public) - {MARK_OF_FOLDERS}
     faults = [f"{public / name}: missing" for name in sorted({SUMS, *listed} - there)]
@@ -62,7 +62,7 @@ def receipt_of(release: str, public: Path) -> dict[str, Any]:
 
 
 def faults_of_receipt(receipt: Path | str) -> list[str]:
-    """Return a line for each published file that differs from its `receipt`, or for the receipt."""
+    """Return one line per published file that differs from its `receipt`, or for the receipt."""
     folder = Path(receipt).parent.parent
     try:
         files = dict(read_json(receipt)["files"].items())
@@ -98,7 +98,7 @@ def refuse_test(release: str, folder: Path) -> None:
 
 
 def state_of(path: Path) -> Any:
-    """Return size and time of the file at a `path`, or of all files below a folder; else None."""
+    """Return size and time of a file, or of all files below a folder; None if no `path` exists."""
     if path.is_dir():
         return _states(path)
     return [path.stat().st_size, path.stat().st_mtime_ns] if path.is_file() else None
@@ -119,7 +119,7 @@ def stored_records(folder: Path) -> Any:
 
 
 def faults_of_files(folder: Path) -> list[str]:
-    """Return a line for each public file in a release's `folder` that changed since publication.
+    """Return one line per public file in a release's `folder` that changed since publication.
 
     Files are read, and their states stored again, only if a size or a time changed.
     """
@@ -140,10 +140,10 @@ def faults_of_files(folder: Path) -> list[str]:
 def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
     """Return a message if the file at a `path` has other records than the published ones.
 
-    It is read only if its size or time differ from those at publication. A file that is gone is not
-    compared. The release is in a `folder`, and its entry in the `ledger`.
+    It is read only if its size or time changed since publication. A missing file is not compared.
+    The release is in a `folder`, and its entry in the `ledger`.
     """
-    from deniable.plans import read_plan  # noqa: PLC0415 - slow to import, seldom needed
+    from deniable.plans import read_plan  # noqa: PLC0415 - slow to import, rarely needed
     from deniable.release.records import OriginalRecords  # noqa: PLC0415
 
     state, why = state_of(path), ""
@@ -159,8 +159,8 @@ def fault_of_records(path: Path, folder: Path, ledger: Ledger) -> str | None:
     except DeniableError as error:
         why = f" ({error})"
     return (
-        f"{path}: other records than those that were published in {folder / PUBLIC}{why}. Restore "
-        "the file, or give the release of the corrected records a new name"
+        f"{path}: other records than the ones published in {folder / PUBLIC}{why}. Restore the "
+        "file, or give the release of the corrected records a new name"
     )
 
 
@@ -174,7 +174,7 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
     changed: list[str] = []
     published = entry_of(folder).get("settings")
     if isinstance(published, dict):
-        # A file that is gone has no digest, and settings without a digest are not compared.
+        # A missing file has no digest, and settings without a digest are not compared.
         names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
         changed = [name for name in names if published.get(name) != settings.get(name)]
     if changed:

@@ -16,9 +16,9 @@ from deniable.release.writing import encoded_text
 from deniable.schema import RecordBatch, RecordsFile
 
 MEMORY = 230_000_000
-"""Bytes that a release needs besides the ones of its plan (`Plan.memory`), measured."""
+"""Measured bytes that a release needs in addition to the ones of its plan (`Plan.memory`)."""
 Progress = Callable[[str, int, int], None]
-"""Receives a step, the number of records done, and of how many (0: not yet known)."""
+"""Receives a step, the number of records done, and the number of all (0: not yet known)."""
 
 
 def silent(what: str, done: int, of: int) -> None:
@@ -39,7 +39,7 @@ class OriginalRecords:
         self.fingerprint: list[bytes] = []
         self._records, self._plan = 0, plan
         self._refuse_too_many(self.file.expected)
-        # A file was read in the encoding that its release is written in.
+        # A file is read in the encoding of its release; records in memory may have other texts.
         file, in_memory = plan.schema.file, not isinstance(source, str | Path)
         encoding = codecs.lookup(file.encoding or "utf-8").name if file.kind == "csv" else "utf-8"
         self._encoding = encoding if in_memory and encoding != "utf-8" else None
@@ -77,7 +77,7 @@ class OriginalRecords:
             )
 
     def _refuse_inexpressible(self, batch: RecordBatch) -> None:
-        """Refuse passed texts that the file of the release cannot hold, before epsilon counts."""
+        """Raise `DataError`, before epsilon is counted, if a text cannot be encoded."""
         if self._encoding is None:
             return
         encoder = codecs.getincrementalencoder(self._encoding)()

@@ -1,7 +1,7 @@
-"""Measure the disclosure risk that a protected file leaves, for its owner alone.
+"""Measure the disclosure risk of a protected file, for its owner alone.
 
-If randomized values are not categories, an intruder takes each one for the category that leads to
-it most often; among several, for the middle one.
+If randomized values are not categories, the intruder takes each one for the category that leads to
+it most often. If there are several, the intruder takes the middle one.
 
 The probability that a protected record with the quasi-identifiers j belongs to a given person with
 these is M[j, j] / R[j]. M is their transition matrix and R[j] the expected number of randomized
@@ -37,10 +37,10 @@ Rows = list[tuple[str, str, float, float]]
 
 
 class Risk:
-    """Count original and randomized records of a `plan`, batch by batch.
+    """Counts of original and randomized records of a `plan`, batch by batch.
 
     Raises `DeniableError` if the quasi-identifiers are not randomized columns, have too many cells,
-    or are a part of a jointly randomized cluster.
+    or are only a part of a jointly randomized cluster.
 
     The `quasi_identifiers` are columns that an intruder may know. `left_out` is the number of
     records that were left out for missing values, and `outside` counts the values outside bounds.
@@ -128,7 +128,7 @@ class Risk:
 
 
 class _QuasiIdentifiers:
-    """Count records by their quasi-identifiers, before and (unless too costly) after a draw."""
+    """Counts of records by quasi-identifiers, before and (unless too expensive) after a draw."""
 
     def __init__(self, protocol: Protocol | None, names: tuple[str, ...]) -> None:
         for name in names:
@@ -193,7 +193,7 @@ class _QuasiIdentifiers:
             return rows
         kept, randomized = self._kept_and_randomized()
         there = before > 0
-        # A category that no randomized value is taken for is never matched.
+        # If no randomized value is taken for a category, it is never matched.
         right = np.divide(kept, randomized, out=np.zeros_like(kept), where=randomized > 0)[there]
         share = 1 / before[there]
         expected = float(there.sum() / before.sum()), float(kept[there].sum() / before.sum())

@@ -55,11 +55,11 @@ class ItemSets(Strict):
 class ReleaseSettings(Strict):
     """A release of a data set of the manifest, or of a file of your own.
 
-    The `name` is that of the release and of its folder. `data` is the name of a data set of the
+    The `name` is the name of the release and of its folder. `data` is the name of a data set of the
     manifest, and `file` a file in its place. A ``test`` release is drawn from the root seed and
     protects nobody. A ``production`` release is drawn once, by a secret key, and its epsilon is
     counted in the ledger. Epsilons of all releases of one `population`, the respondents, are added.
-    It is stated here, or for a file of your own in its schema or plan; a test release needs none.
+    It is stated here, or for a file of your own in its schema or plan. Test releases need none.
 
     `consent` is the text that a further release of the same population needs, and `accept` has
     names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
@@ -135,10 +135,11 @@ class ReleaseSettings(Strict):
     ) -> "Plan":
         """Return the plan of the release.
 
-        Raises `DeniableError` if there is no such plan, or as `refuse_another_plan`.
+        Raises `DeniableError` if the plan is impossible, and errors as `refuse_another_plan`.
 
-        The `schema` is that of the whole file, if there is no plan file. `data` are the original
-        records, if `options` reads them, and `released` responses of other releases, by name.
+        The `schema` describes the whole file; it is not used with a plan file. `data` are the
+        original records, if `options` needs them, and `released` responses of other releases, by
+        name.
         """
         if isinstance(self.plan, str):
             from deniable.plans import read_plan  # noqa: PLC0415

@@ -1,6 +1,6 @@
 """Write protected records in batches, in the format, order and types of the original file.
 
-CSV values are quoted where a reader needs it, as by Python's `csv`.
+CSV values are quoted where this is necessary, as by Python's `csv`.
 """
 
 import base64
@@ -79,7 +79,7 @@ class _Csv:
             self._stream.write(lines)
 
     def _cells(self, array: pa.Array, end: str) -> tuple[pa.Array, pa.Array | None]:
-        """Return the cells of a column with their `end`: of records, or by codes."""
+        """Return the texts of a column with their `end`: of all records, or by codes."""
         codes = None
         if pa.types.is_dictionary(array.type) and not array.null_count:
             array, codes = array.dictionary, array.indices
@@ -114,7 +114,7 @@ class _Groups:
         if self._opened is None:
             self._opened = self._open(stored.schema)
         self._held += stored.to_batches()
-        # Groups of one size: sizes of the original groups would reveal where records are left out.
+        # Groups of equal size, because original sizes would reveal where records are left out.
         group = rows_of(len(stored.columns), GROUP) if self._wide else GROUP
         while sum(map(len, self._held)) >= group:
             held = pa.Table.from_batches(self._held)
