@@ -248,7 +248,7 @@ def test_protocols_that_fit_no_stratum_are_refused() -> None:
     apart = Protocol(left, (("colour",), ("smokes",)), (shift(3, 1), shift(2, 1)))
     cases: list[tuple[tuple[str, ...], dict[Any, Protocol], str]] = [
         (("sex",), {}, "there is no protocol"),
-        (("sex", "sex"), {("Female", "Male"): one}, "'sex' is named twice"),
+        (("sex", "sex"), {("Female", "Male"): one}, "'sex' is repeated"),
         (("age",), {("old",): one}, "no attribute 'age'"),
         (("sex",), {("old",): one}, "'sex' has no category 'old'"),
         (("sex",), {("Female", "Male"): one}, "has 2 categories for the 1 stratum attributes"),
