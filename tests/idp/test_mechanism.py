@@ -24,7 +24,7 @@ def test_a_domain_factor_takes_the_largest_value() -> None:
     domains = domains_by_factor(data, 1.5)
     assert domains.lower.tolist() == [0, 0]
     np.testing.assert_array_equal(domains.upper, 1.5 * data.values.max(axis=0))
-    with pytest.raises(DeniableError, match=r"'width' go from .* needs values of 0 and above"):
+    with pytest.raises(DeniableError, match=r"'width' go from .* needs values of at least 0"):
         domains_by_factor(data.with_values(data.values - 3), 1.5)
     with pytest.raises(DeniableError, match="all 0"):
         domains_by_factor(data.with_values(0 * data.values), 1.5)

@@ -1,4 +1,4 @@
-"""Individual differential privacy by microaggregation, and competitors with true DP."""
+"""Individual differential privacy by microaggregation, and competitors with central ε-DP."""
 
 import lazy_loader
 

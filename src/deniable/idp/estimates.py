@@ -6,20 +6,20 @@ and the clipped noisy value y of a number x, the function
     g(0) = phi(0) - b phi'(0),   g(y) = phi(y) - b^2 phi''(y) inside,   g(U) = phi(U) + b phi'(U)
 
 has the expectation phi(x). *Proof.* The density of x + Laplace(b) is the Green's function of 1 -
-b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at either end; values at the
-atoms cancel both. QED. So y - b, y or y + b is unbiased for x. The variance has the unbiased
+b^2 d^2/dx^2. Integration by parts, twice, leaves phi(x) and one term at each end. The values at the
+atoms cancel both terms. QED. So y - b, y or y + b is unbiased for x. The variance has the unbiased
 estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviation and its error.
 
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
-bins' midpoints differ from the ones of the values by at most half a bin, and intervals are wider by
-that amount. The quantile of a level lies above a bin's edge if the proportion of records below the
-edge is smaller than the level: simultaneous bounds for the proportions below all edges give its
+bins' midpoints differ from the ones of the values by at most half a bin. Intervals are wider by
+that amount. The quantile of a level is above a bin's edge if the proportion of records below the
+edge is smaller than the level. So simultaneous bounds for the proportions below all edges give its
 interval.
 
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
 released. The only results are the statistics of the protected file.
 
-All estimates are of values clipped to their domains. Intervals are for the records of the file,
+All estimates are for values clipped to their domains. Intervals are for the records of the file,
 without sampling.
 """
 
@@ -59,10 +59,10 @@ def estimate_numbers(
     """Estimate each attribute's mean, standard deviation and quantiles from protected records.
 
     The `protected` records have the classes of the original ones. Histograms need their noisy
-    `counts`, shape (attributes, classes, bins). `quantiles` are in (0, 1).
+    `counts`, shape (attributes, classes, bins). `quantiles` are levels in (0, 1).
 
     The result has the columns `ESTIMATE_COLUMNS`. ``released`` is the statistic of the protected
-    file. Intervals have 95 % confidence each. Estimate, standard error and interval are empty if no
+    file. Each interval has 95 % confidence. Estimate, standard error and interval are empty if no
     valid one is known for the `mechanism`; ``note`` gives the reason. For histograms there are also
     rows with the proportion of each class in each bin.
     """
@@ -79,7 +79,7 @@ def estimate_numbers(
 def statistics(values: Floats, quantiles: Sequence[float] = QUANTILES) -> dict[str, float]:
     """Return mean, standard deviation and `quantiles` of the `values` of one attribute, by name.
 
-    The quantile of level a is the least value with a proportion of at least a at or below it.
+    The quantile of level a is the least value such that a proportion of at least a is not above it.
     """
     levels = np.quantile(values, quantiles, method="inverted_cdf")
     found = {MEAN: values.mean(), DEVIATION: values.std(ddof=1)}
@@ -108,8 +108,9 @@ def _from_known_noise(
         at_0, at_upper = column == domains.lower[j], column == domains.upper[j]
         inner = np.where(at_upper, width, column - domains.lower[j])
         if row["statistic"] == MEAN:
-            # Each cluster, of any size, adds one draw of noise to the sum. All have k records,
-            # except at most one with up to k - 1 more: numbers of records, over k, count clusters.
+            # Each cluster, of any size, adds one draw of noise to the sum. All clusters have k
+            # records, except at most one with up to k - 1 more. So records // k is the number of
+            # clusters.
             clipped_0, clipped_upper = at_0.sum() // k, at_upper.sum() // k
             value = (inner.sum() + scale * (clipped_upper - clipped_0)) / len(inner)
             variance = 2 * (len(inner) // k) - clipped_0 - clipped_upper
@@ -125,7 +126,7 @@ def unbiased_power(
 ) -> Floats:
     """Return unbiased estimates of x^`p`, p >= 1, from clipped noisy values `y` in [0, `width`].
 
-    `at_0` and `at_upper` are flags of values clipped to either end. `b` is the scale of the noise.
+    `at_0` and `at_upper` mark values clipped to the lower or upper end. `b` is the noise scale.
     """
     inside = y**p - b * b * p * (p - 1) * y ** max(p - 2, 0)
     low = -b if p == 1 else 0.0
@@ -154,7 +155,7 @@ def _roots(variance: float, error: float, n: int, width: float) -> Row:
     most = width**2 / 4
     low, high = (np.clip(variance + sign * Z_95 * error, 0.0, most) for sign in (-1, 1))
     root = float(np.sqrt(sampled * variance)) if variance > 0 else np.nan
-    # Near 0 the root is not nearly linear, and the interval comes from the variance itself.
+    # Near 0 the root is not approximately linear, so the interval comes from the variance itself.
     linear = variance > 2 * error
     return {
         "estimate": root,
@@ -202,7 +203,7 @@ def _from_histograms(
 def _class_proportions(
     mechanism: NumericMechanism, protected: NumericMicrodata, counts: Counts, scale: float
 ) -> Iterator[Row]:
-    """Yield the proportion of each class in each bin, with the exact interval of its noise."""
+    """Yield the proportion of each class in each bin, with an exact interval for its noise."""
     codes, names, domains = class_codes(protected), protected.classes or ("",), mechanism.domains
     sizes = np.bincount(codes, minlength=len(names))
     inner = protected.values - domains.lower
@@ -244,7 +245,7 @@ def discrete_half_width(scale: float, confidence: float) -> int:
 class NoisyHistogram:
     """The noisy `counts` of one attribute, shape (classes, bins), with known class `sizes`.
 
-    `width` is the width of the domain, `scale` the scale of the noise, both above 0.
+    `width` is the width of the domain, and `scale` the scale of the noise. Both are above 0.
     """
 
     counts: Counts
@@ -259,8 +260,8 @@ class NoisyHistogram:
         surplus = (self.counts.sum(axis=1) - self.sizes) / self.bins
         # Unbiased, with sum 1.
         self.shares = (self.counts - surplus[:, None]).sum(axis=0) / self.records
-        # The standard deviation of a proportion without the known sums: the noises of different
-        # classes are independent.
+        # The standard deviation of a proportion without the known sums. Noise is independent
+        # between classes.
         self.noise = float(np.sqrt(len(self.counts) * discrete_variance(self.scale)) / self.records)
 
     def _error(self, weights: Floats) -> float:
@@ -271,7 +272,7 @@ class NoisyHistogram:
         return float(self.shares @ self.middles), self._error(self.middles)
 
     def deviation(self) -> Row:
-        """Return the standard deviation of the midpoints, its interval wider by half a bin."""
+        """Return the standard deviation of the midpoints; its interval is wider by half a bin."""
         mean, error_of_mean = self.mean()
         squares = (self.middles - mean) ** 2
         variance = float(self.shares @ squares) + error_of_mean**2
@@ -282,7 +283,7 @@ class NoisyHistogram:
         return row
 
     def quantile(self, level: float, distribution: Floats) -> Row:
-        """Return the quantile of a `level` in a `distribution` over bins, with edges around it."""
+        """Return the quantile of a `level` of a `distribution` over bins, and its interval."""
         z = float(-scipy.special.ndtri((1 - CONFIDENCE) / (2 * max(self.bins - 1, 1))))
         steps = np.arange(1, self.bins)
         below = np.cumsum(self.shares)[:-1]

@@ -1,7 +1,7 @@
-"""Mechanisms for numeric records with their parameters, and the domains of their attributes.
+"""Protect numeric records by a mechanism with its parameters and the attributes' domains.
 
 Values are clipped to the attribute's domain, shifted to [0, U], and shifted back afterwards. If the
-domain is known without the records, this uses no privacy budget.
+domain does not depend on the records, this uses no privacy budget.
 """
 
 import math
@@ -37,7 +37,7 @@ class Domains:
 
     @property
     def widths(self) -> Floats:
-        """U_j, shape (attributes,)."""
+        """The widths of the domains, U_j, shape (attributes,)."""
         return self.upper - self.lower
 
     def inner(self, values: Floats) -> Floats:
@@ -45,7 +45,7 @@ class Domains:
         return np.asarray(np.clip(values, self.lower, self.upper) - self.lower)
 
     def outer(self, values: Floats) -> Floats:
-        """Return `values` of [0, U_j] in the units of the file, shape (records, attributes).
+        """Return `values` in [0, U_j] in the units of the file, shape (records, attributes).
 
         The ends of [0, U_j] become the ends of the domain exactly.
         """
@@ -63,7 +63,7 @@ def domains_by_factor(data: NumericMicrodata, factor: float) -> Domains:
         if least < 0 or most == 0:
             raise DeniableError(
                 f"the values of {name!r} go from {least:g} to {most / factor:g}; a domain factor "
-                "needs values of 0 and above, not all 0: state bounds and leave domain_factor out"
+                "needs values of at least 0, not all 0: give bounds instead of domain_factor"
             )
     return Domains(data.names, np.zeros_like(upper), upper)
 
@@ -74,10 +74,10 @@ class NumericMechanism:
 
     The `method` is one of `deniable.idp.methods`, "dp", "dp_um", "idp_ls" or "idp_cbls", or
     "histograms" (`deniable.idp.true_dp`). The target for a record is `epsilon`, in (0, 30], and
-    attributes have equal budgets. Methods that form clusters have `k` records, at least 3, in each.
-    Histograms have 2 to 1,000 `bins`. If the `domains` were made from the records, the
-    `domain_factor`, at least 1, is their ratio to the largest values. Raises `DeniableError` if a
-    parameter is out of range or missing.
+    attributes have equal budgets. Methods that form clusters need `k`, the least number of records
+    in each, at least 3. Histograms have 2 to 1,000 `bins`. If the `domains` were made from the
+    records, the `domain_factor`, at least 1, is their ratio to the largest values. Raises
+    `DeniableError` if a parameter is out of range or missing.
     """
 
     method: NumericMethod
@@ -104,7 +104,7 @@ class NumericMechanism:
     def budget(self) -> float:
         """The epsilon that determines noise scales, at most the target.
 
-        With the noise scales as floating-point numbers, the exact epsilon of ``dp`` and of
+        It is chosen so that, with floating-point noise scales, the exact epsilon of ``dp`` and of
         histograms is at most the target.
         """
         budget = self.epsilon
@@ -121,7 +121,7 @@ class NumericMechanism:
     def scales(self) -> Floats:
         """The noise scale of each attribute, shape (attributes,).
 
-        For ``dp_um`` it is the scale of the sum of each cluster. Scales of ``idp_ls`` and
+        For ``dp_um`` it is the scale for the sum of a cluster. Scales of ``idp_ls`` and
         ``idp_cbls`` depend on the records; this is an upper bound for ``idp_ls``.
         """
         return np.asarray(self._distances / self.shares)
@@ -152,9 +152,9 @@ class NumericMechanism:
 def refuse_bad_parameters(
     method: str, epsilon: float, k: int | None, bins: int, domain_factor: float | None
 ) -> None:
-    """Raise `DeniableError` for parameters that no `NumericMechanism` has.
+    """Raise `DeniableError` for parameters that are invalid in a `NumericMechanism`.
 
-    See there for `method`, `epsilon`, `k`, `bins` and `domain_factor`.
+    See that class for `method`, `epsilon`, `k`, `bins` and `domain_factor`.
     """
     refuse_unknown("method", method, NUMERIC_METHODS)
     if not 0 < epsilon <= MAX_EPSILON:
@@ -185,8 +185,8 @@ def protect_numbers(
 
     Numbers have the shape (records, attributes), in the order of the file. Counts have the shape
     (attributes, classes, bins); they are None for a `mechanism` without histograms. The `noise` is
-    added to values, centroids or counts. The `generator` draws synthetic records from noisy counts,
-    which is post-processing.
+    added to values, centroids or counts. The `generator` draws synthetic records from noisy counts;
+    this is post-processing.
     """
     domains, counts = mechanism.domains, None
     if mechanism.by_histograms:
@@ -205,12 +205,12 @@ def protect_numbers(
         masked = mechanism.masking_of(data)
         if mechanism.k:
             values = masked.mask(noise)[0]
-        else:  # noise by record number, so that no draw depends on the ranks of values
+        else:  # noise by record number, so that draws do not depend on the ranks of values
             centres, scales = map(masked.clusters.expand, (masked.centres, masked.scales))
             values = np.clip(noise.add(centres, scales, 1)[0], 0.0, masked.upper)
     return domains.outer(values), counts
 
 
 def class_codes(data: NumericMicrodata) -> Codes:
-    """Return the class code of each record of `data`, 0 without classes."""
+    """Return the class code of each record of `data`, or 0 without classes."""
     return data.labels if data.classes else np.zeros(len(data), dtype=np.int8)

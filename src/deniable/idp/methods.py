@@ -1,15 +1,16 @@
 """Individual differential privacy by microaggregation: [idp], Propositions 1 to 3.
 
-Each attribute j has the budget epsilon_j and the domain [0, U_j]. All methods but ``dp`` cut it
-into clusters of consecutive values, add one Laplace draw of scale sensitivity / epsilon_j to the
-centroid of each cluster, clip the result to the domain, and give it to every record of the cluster.
-With ``dp`` each value gets noise of its own. See `sensitivity` and `centroids` for the methods.
+Each attribute j has the budget epsilon_j and the domain [0, U_j]. With ``dp`` each value gets noise
+of its own. The other methods cut the attribute into clusters of consecutive values. They add one
+Laplace draw of scale sensitivity / epsilon_j to the centroid of each cluster and clip the sum to
+the domain. Every record of the cluster gets the result. See `sensitivity` and `centroids` for the
+methods.
 
 The claim is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
 epsilon-differential privacy), with sequential composition over attributes and parallel composition
 over clusters. The sensitivities are right for one centroid of a fixed set of records. The parallel
-composition is not sound: a record that changes its rank shifts a value in every cluster between its
-old and its new place. See `deniable.idp.audit` for the exact epsilons.
+composition is not sound: if a record changes its rank, it shifts a value in every cluster between
+its old and its new place. See `deniable.idp.audit` for the exact epsilons.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 Variant = Literal[Method, "idp_cbls_prose"]
 """The methods, and for the audit ``idp_cbls`` with Proposition 3 in the words of its proof.
 
-These omit the last term of each expression: the bound is too small by up to a factor of 2.
+The words omit the last term of each expression, so their bound is too small, by up to a factor of
+2.
 """
 Centroid = Literal["mean", "preprocessed"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -39,9 +41,9 @@ SMALLEST_CLUSTER = 3
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
     """Return the upper ends of the domains [0, U_j], U_j = `factor` * max_j ([idp], section 4).
 
-    The maximum depends on the data, so no epsilon covers these bounds. To release data, use bounds
-    that are known without it. `values`, at least 0, have the shape (records, attributes); `factor`
-    is at least 1.
+    The maximum depends on the data, so no epsilon covers these bounds. For a release, use bounds
+    that do not depend on the data. `values`, at least 0, have the shape (records, attributes);
+    `factor` is at least 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")
@@ -51,19 +53,19 @@ def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
 def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLike) -> Floats:
     """Return the claimed sensitivity of a `method` for the centroid of each of `clusters`.
 
-    Of n sorted values x_1 .. x_n of [0, U] it is 1 / n times
+    For n sorted values x_1 .. x_n in [0, U] it is 1 / n times
 
     - U for ``dp`` and ``dp_um``, the global sensitivity ([idp], section 3.1);
     - max(U - x_1, x_n) for ``idp_ls``, the local one (Proposition 2);
-    - for ``idp_cbls``, n >= 3, the local one of preprocessed values (Proposition 3), which the
-      cluster alone gives, the larger of
+    - for ``idp_cbls``, n >= 3, the local one of preprocessed values (Proposition 3), which depends
+      on the cluster alone: the larger of
 
           (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1})  and
           (x_{n-1} - x_1) + (x_{n-1} - x_{n-2}) + (x_2 - x_1).
 
-      The centroid changes by it if a record of the cluster moves beyond one of its ends.
+      The centroid changes by this amount if a record moves beyond an end of its cluster.
 
-    `upper` is U, of a shape that broadcasts to the shape of the clusters.
+    `upper` is U; its shape broadcasts to the shape of the clusters.
     """
     ends = np.asarray(upper, dtype=float)
     if method in ("dp", "dp_um"):
@@ -80,15 +82,15 @@ def sensitivity(method: Variant, clusters: Clusters | Edges, upper: npt.ArrayLik
 
 
 def centroid_of(method: Variant) -> Centroid:
-    """Return the kind of centroid that a `method` adds noise to."""
+    """Return the kind of centroid to which a `method` adds noise."""
     return "preprocessed" if method.startswith("idp_cbls") else "mean"
 
 
 def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
     """Return the `centroid` of each of the `clusters`, shape (attributes, clusters).
 
-    Preprocessed centroids, of ``idp_cbls`` ([idp], section 3.2.2), are means with the smallest
-    value replaced by the second smallest and the largest by the second largest.
+    The preprocessed centroids of ``idp_cbls`` ([idp], section 3.2.2) are means after two
+    replacements: the smallest value by the second smallest, and the largest by the second largest.
     """
     if centroid == "mean":
         return clusters.centroids
@@ -105,8 +107,8 @@ def centroids(clusters: Clusters, centroid: Centroid) -> Floats:
 class Masking:
     """Centroids and noise scales of records masked by a `method`.
 
-    `centres` of the `clusters` (single values for ``dp``) and `scales` of their noise have the
-    shape (attributes, clusters). The budgets `epsilons` and the upper ends of domains, `upper`,
+    The `centres` of the `clusters` (single values for ``dp``) and the `scales` of their noise have
+    the shape (attributes, clusters). The budgets `epsilons` and the upper ends of domains, `upper`,
     have the shape (attributes,). Results are clipped to [0, U_j].
     """
 
@@ -118,7 +120,7 @@ class Masking:
     upper: Floats
 
     def noisy_centroids(self, noise: Noise, runs: int) -> Floats:
-        """Return centroids with `noise`, clipped to the domain, (`runs`, attributes, clusters)."""
+        """Return centroids with `noise`, clipped to the domain: (`runs`, attributes, clusters)."""
         noisy = noise.add(self.centres, self.scales, runs)
         return np.clip(noisy, 0.0, self.upper[:, None], out=noisy)
 
@@ -135,7 +137,7 @@ def masking(
     Values of the `ranking` are in the domains [0, U_j], with U_j in `upper`, shape (attributes,).
     Clusters have at least `k` records, 3 or more for ``idp_cbls``; ``dp`` forms none. The claim for
     a record is `epsilon`, above 0, with equal budgets of attributes. Raises `DeniableError` if a
-    value lies outside its domain, or a parameter outside its range.
+    value is outside its domain, or a parameter outside its range.
 
     Examples
     --------
@@ -155,7 +157,7 @@ def masking(
         j = outside[0]
         raise DeniableError(
             f"column {j} has values from {lowest[j]:g} to {highest[j]:g}, but its domain is "
-            f"[0, {bounds[j]:g}]; widen the domain, or shift or cut the values"
+            f"[0, {bounds[j]:g}]; widen the domain, or shift or clip the values"
         )
     clusters = ranking.clusters(1 if method == "dp" else k)
     centres = centroids(clusters, centroid_of(method))

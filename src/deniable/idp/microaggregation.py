@@ -1,7 +1,7 @@
-"""Microaggregation of numeric attributes by individual ranking ([idp], section 3.1).
+"""Microaggregate numeric attributes by individual ranking ([idp], section 3.1).
 
 Each attribute is sorted and cut into clusters of k consecutive values. The ranking depends neither
-on k nor on random draws, so one ranking serves every k and method.
+on k nor on random draws, so it is computed once for all k and methods.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from deniable.errors import DeniableError
 
 
 def cluster_starts(records: int, k: int) -> Positions:
-    """Return the first positions of clusters of `k` consecutive values, records // k in number.
+    """Return the first positions of the `records` // `k` clusters of `k` consecutive values.
 
     The last cluster has k to 2 k - 1 values. Raises `DeniableError` unless k is in 1 .. `records`.
 
@@ -26,7 +26,7 @@ def cluster_starts(records: int, k: int) -> Positions:
     """
     if k != int(k) or not 1 <= k <= records:
         raise DeniableError(
-            f"clusters of k = {k} records cannot be formed of {records} records; "
+            f"clusters of k = {k} records cannot be formed from {records} records; "
             f"k must be a whole number from 1 to {records}"
         )
     return np.arange(records // int(k), dtype=np.intp) * int(k)
@@ -37,7 +37,7 @@ class Ranking:
     """The values of each attribute in ascending order.
 
     `order` has the record at each position, and `values` its value, both of the shape (attributes,
-    records). Among equal values the first record comes first.
+    records). Equal values are in the order of the records.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Ranking:
     def of(cls, values: npt.ArrayLike) -> "Ranking":
         """Rank the attributes of records, `values` of shape (records, attributes).
 
-        Raises `DeniableError` if the values are not a table of finite numbers, or empty.
+        Raises `DeniableError` if the values are not a nonempty table of finite numbers.
         """
         table = np.asarray(values, dtype=float)
         if table.ndim != 2 or not table.size:
@@ -83,7 +83,7 @@ class Ranking:
 
     @cached_property
     def positions(self) -> Positions:
-        """The position of each record, shape (attributes, records): the inverse of `order`."""
+        """The position of each record, shape (attributes, records); the inverse of `order`."""
         places = np.broadcast_to(np.arange(self.records), self.order.shape)
         positions = np.empty_like(self.order)
         np.put_along_axis(positions, self.order, places, axis=1)
@@ -96,10 +96,10 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """The outermost values of clusters of one attribute, and `sizes` of clusters.
+    """The outermost values of clusters of one attribute, and the `sizes` of the clusters.
 
     `low` has the three smallest values, ascending, and `high` the three largest, descending, both
-    of the shape (..., 3). They are infinite if a cluster has fewer values.
+    of the shape (..., 3). Missing values of smaller clusters are infinite.
     """
 
     low: Floats
@@ -163,7 +163,7 @@ class Clusters:
     def _numbered(self, nth: int, positions: Positions) -> Floats:
         if not 1 <= nth <= self.k:
             raise DeniableError(
-                f"a cluster of at least {self.k} values need not have a value number {nth}"
+                f"a cluster of at least {self.k} values may have no value number {nth}"
             )
         return self.ranking.values[:, positions]
 
@@ -177,9 +177,10 @@ class Clusters:
         return np.minimum(self.ranking.positions // self.k, self.number - 1)
 
     def expand(self, of_clusters: Floats) -> Floats:
-        """Give each record, in the original order, the value of its cluster.
+        """Return for each record, in the original order, the value of its cluster.
 
-        Shapes are (..., attributes, clusters) for `of_clusters`, (..., records, attributes) after.
+        `of_clusters` has the shape (..., attributes, clusters), the result (..., records,
+        attributes).
         """
         given = np.asarray(of_clusters, dtype=float)
         expected = (self.ranking.attributes, self.number)
@@ -192,7 +193,7 @@ class Clusters:
 
     @cached_property
     def _places(self) -> Positions:
-        """The place of each record's value in flat tables of clusters."""
+        """The position of each record's value in flat tables of clusters."""
         first = np.arange(self.ranking.attributes)[:, None] * self.number
         return np.ascontiguousarray((self.memberships + first).T)
 

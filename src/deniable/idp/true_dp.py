@@ -1,26 +1,27 @@
-"""Synthetic records and classifiers with epsilon-differential privacy for numeric records.
+"""Generate synthetic numeric records and classifiers with epsilon-differential privacy.
 
 They compete with [idp]'s methods at the same budget. The class of each record is public, and so are
-bounds [0, U_j]. Two files are neighbours if they differ in the attributes' values of one record.
+the bounds [0, U_j]. Two files are neighbours if they differ in the attributes' values of one
+record.
 
-**Histograms.** For each attribute, the records of each class are counted in bins of equal width,
-and every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record
-that changes takes 1 from one bin and gives 1 to another, so the l1 distance between the two tables
-of an attribute is at most 2, and the probabilities of any noisy table differ by a factor of at most
-exp(2 epsilon_j / 2). The m tables are drawn independently, so for all of them the factor is at most
-exp(sum of epsilon_j) = exp(epsilon). No scale, bin or bound depends on the records: this holds for
-all pairs of neighbours, in both directions. All results from the tables are post-processing (Dwork
-and Roth, 2014, Propositions 2.1 and 3.16). The same holds if the class is protected too.
+**Histograms.** For each attribute, the records of each class are counted in bins of equal width.
+Every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record that
+changes subtracts 1 from one bin and adds 1 to another. So the l1 distance between the two tables of
+an attribute is at most 2. The probabilities of any noisy table differ by a factor of at most exp(2
+epsilon_j / 2). The m tables are drawn independently, so for all of them the factor is at most
+exp(sum of epsilon_j) = exp(epsilon). No scale, bin or bound depends on the records, so this holds
+for all pairs of neighbours, in both directions. All results from the tables are post-processing
+(Dwork and Roth, 2014, Propositions 2.1 and 3.16). The same holds if the class is also protected.
 
 **Medians and threshold rules.** The exponential mechanism draws a point of [0, U] with a density
-proportional to exp(epsilon q / (2 D)), where the score q of a point changes by at most D when one
-record changes. *Proof of epsilon* (McSherry and Talwar, 2007): the change multiplies the numerator
-by at most exp(epsilon / 2) and the integral in the denominator by at most the same factor, so
+proportional to exp(epsilon q / (2 D)). The score q of a point changes by at most D if one record
+changes. *Proof of epsilon* (McSherry and Talwar, 2007): the change multiplies the numerator, and
+the integral in the denominator, by a factor between exp(-epsilon / 2) and exp(epsilon / 2). So
 densities differ by a factor of at most exp(epsilon), for any two neighbours.
 
-Scores are constant between neighbouring values of the records. So the draw is exact: an interval by
-its width times exp(epsilon q / (2 D)), then a point of it, uniformly. These draws are in ordinary
-floating point: for experiments, not for releases.
+Scores are constant between neighbouring values of the records. So the draw is exact: first an
+interval, with a weight of its width times exp(epsilon q / (2 D)), then a uniform point in it. These
+draws are in ordinary floating point. Use them for experiments, not for releases.
 """
 
 import math
@@ -37,17 +38,18 @@ from deniable.idp.methods import split_budget
 from deniable.sampling import Noise
 
 TABLE_DISTANCE = 2
-"""How far apart in l1 the tables of an attribute are in two files that differ in one record."""
+"""Largest l1 distance between the tables of an attribute if two files differ in one record."""
 BINS_TO_MAXIMUM = 16
-"""Bins of a histogram from 0 to the largest value; a domain that is wider by a factor has more."""
+"""Number of bins of a histogram from 0 to the largest value; wider domains have more bins."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyHistograms:
     """Noisy counts of each attribute in each class.
 
-    `counts`, shape (attributes, classes, bins), are as released: unbiased, some below 0. Bins cut
-    [0, U_j] into equal parts, with U_j in `upper`. Numbers of records, `class_counts`, are public.
+    `counts`, shape (attributes, classes, bins), are as released: unbiased, and possibly below 0.
+    Bins cut [0, U_j] into equal parts, with U_j in `upper`. Numbers of records, `class_counts`, are
+    public.
     """
 
     counts: Counts
@@ -60,11 +62,11 @@ class NoisyHistograms:
         return int(self.counts.shape[2])
 
     def distributions(self) -> Floats:
-        """Return the closest distributions to noisy proportions, in the shape of the counts."""
+        """Return the distributions closest to the noisy proportions, in the shape of the counts."""
         return euclidean_projection(self.counts / np.maximum(self.class_counts, 1)[:, None])
 
     def synthesize(self, labels: Codes, generator: Generator) -> Floats:
-        """Draw records, each attribute on its own from the distribution of the record's class.
+        """Draw records, each attribute separately, from the distributions of the record's class.
 
         `labels` has the class code of each record. Within a bin the `generator` draws uniform
         values. The shape is (records, attributes).
@@ -83,7 +85,7 @@ class NoisyHistograms:
 
 
 def bins_of_domain(upper: Floats, values: Floats) -> int:
-    """Return the number of bins in [0, U_j] such that `BINS_TO_MAXIMUM` of them reach the maximum.
+    """Return the number of bins in [0, U_j] if `BINS_TO_MAXIMUM` cover the largest value.
 
     `upper`, U_j, has the shape (attributes,), `values` (records, attributes).
     """
@@ -102,10 +104,10 @@ def noisy_histograms(
 ) -> NoisyHistograms:
     """Release histograms of each attribute in each class with epsilon-differential privacy.
 
-    The proof is in the module's docstring. `values`, shape (records, attributes), outside [0, U_j]
-    count in the nearest of `bins`. `labels` are codes of `classes`, shape (records,). The bounds
-    `upper`, shape (attributes,), above 0, must be known without the data. `epsilon`, above 0, is
-    split evenly between the attributes. `noise` is added to counts.
+    The proof is in the module's docstring. `values` have the shape (records, attributes); values
+    outside [0, U_j] count in the nearest of `bins`. `labels` are codes of `classes`, shape
+    (records,). The bounds `upper`, shape (attributes,), above 0, must not depend on the data.
+    `epsilon`, above 0, is allocated evenly to the attributes. `noise` is added to counts.
     """
     bounds = np.array(upper, dtype=float)
     counts = histograms(values, labels, classes, bounds, bins)
@@ -123,28 +125,28 @@ def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bi
     attributes = len(upper)
     if table.ndim != 2 or table.shape != (len(labels), attributes):
         raise DeniableError(
-            f"values of shape {table.shape} do not fit {len(labels)} classes of records and "
+            f"values of shape {table.shape} do not fit {len(labels)} records with classes and "
             f"{attributes} bounds"
         )
     if bins < 1 or not np.all(upper > 0):
-        raise DeniableError(f"{bins} bins of [0, U] need at least 1 bin and U above 0")
+        raise DeniableError(f"{bins} bins of [0, U]; give at least 1 bin and U above 0")
     codes = binned(table, upper, bins) + bins * np.asarray(labels, dtype=np.int64)[:, None]
     counts = [np.bincount(column, minlength=classes * bins) for column in codes.T]
     return np.stack(counts).reshape(attributes, classes, bins)
 
 
 def binned(values: Floats, upper: Floats, bins: int) -> Counts:
-    """Return the bin of each of `values`, in [0, `upper`]; outside, the nearest of `bins`."""
+    """Return the bin of each of `values` in [0, `upper`]; outside it, the nearest of `bins`."""
     return np.minimum(np.floor(np.clip(values / upper, 0.0, 1.0) * bins), bins - 1).astype(np.int64)
 
 
 def naive_bayes(tables: NoisyHistograms, values: ArrayLike) -> Counts:
-    """Return the most probable class of each record, if attributes are independent in a class.
+    """Return the most probable class of each record if attributes are independent in a class.
 
     The `tables` are released, and the `values` have the shape (records, attributes).
     """
     codes = binned(np.asarray(values, dtype=float), tables.upper, tables.bins)
-    # Unseen values have the weight of half a record, as with Jeffreys' prior.
+    # Values that do not occur have the weight of half a record, as with Jeffreys' prior.
     records = tables.class_counts.astype(float)
     seen = tables.distributions() * records[:, None] + 0.5
     log_shares = np.log(seen / (records[:, None] + 0.5 * tables.bins))
@@ -157,9 +159,10 @@ def naive_bayes(tables: NoisyHistograms, values: ArrayLike) -> Counts:
 def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[Floats, Floats]:
     """Return the intervals of [0, U], and the log weight of each, for an `epsilon`-private median.
 
-    The score of a point is minus the distance of the number of values below it from half of all;
-    one record changes it by at most 1. `values`, shape (records,), are clipped to [0, `upper`].
-    Edges have the shape (records + 2,), log weights (records + 1,), -inf for a width of 0.
+    The score of a point is minus the distance between the number of values below it and half of
+    all. One record changes it by at most 1. `values`, shape (records,), are clipped to [0,
+    `upper`]. Edges have the shape (records + 2,), log weights (records + 1,), -inf for a width of
+    0.
     """
     ordered = np.sort(np.clip(np.asarray(values, dtype=float), 0.0, upper))
     edges = np.concatenate([[0.0], ordered, [upper]])
@@ -178,9 +181,9 @@ def class_medians(
 ) -> Floats:
     """Draw the median of each attribute in each class with epsilon-differential privacy.
 
-    A record is in one class, so each class of an attribute can use the whole budget of the
-    attribute, epsilon / m. `values`, `labels`, `classes`, `upper` and `epsilon` are as for
-    `noisy_histograms`. The `generator` draws an array, shape (`runs`, attributes, classes).
+    A record is in one class, so each class can use the whole budget of an attribute, epsilon / m.
+    `values`, `labels`, `classes`, `upper` and `epsilon` are as for `noisy_histograms`. The
+    `generator` draws an array, shape (`runs`, attributes, classes).
     """
     table, bounds = np.asarray(values, dtype=float), np.asarray(upper, dtype=float)
     share = split_budget(epsilon, len(bounds))[0]
@@ -196,7 +199,7 @@ def class_medians(
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """Predicts class `above`, 0 or 1, above a `threshold` of column `attribute`, else the other."""
+    """Predicts class `above`, 0 or 1, over a `threshold` of `attribute`, otherwise the other."""
 
     attribute: int
     threshold: float
@@ -213,11 +216,12 @@ def rule_log_densities(
 ) -> tuple[Floats, Floats]:
     """Return the intervals for the threshold of one attribute, and the log weight of each rule.
 
-    The score of a rule is the summed weight of the correctly classified records. `weights` of the
-    classes are public and at most 1, so one record changes it by at most 1. Widths are in units of
-    U, `upper`. `values` of the attribute and `labels`, 0 or 1, have the shape (records,). `epsilon`
-    is the one of a rule drawn by the log weights. Edges have the shape (records + 2,), log weights
-    (2, records + 1): by the class above the threshold, then by the threshold's interval.
+    The score of a rule is the summed weight of the correctly classified records. The `weights` of
+    classes are public and at most 1, so one record changes the score by at most 1. Widths are in
+    units of U, `upper`. The `values` of the attribute and `labels`, 0 or 1, have the shape
+    (records,). A rule drawn by the log weights has `epsilon`. Edges have the shape (records + 2,),
+    log weights (2, records + 1): by the class above the threshold, then by the threshold's
+    interval.
     """
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")
@@ -231,7 +235,7 @@ def rule_log_densities(
 def threshold_rule(
     values: ArrayLike, labels: Codes, upper: ArrayLike, epsilon: float, generator: Generator
 ) -> ThresholdRule:
-    """Draw a classifier of two classes with epsilon-differential privacy, by the `generator`.
+    """Draw a classifier of two classes with epsilon-differential privacy from `generator`.
 
     The exponential mechanism draws attribute, threshold and direction at once. The weights of
     classes are in inverse proportion to their public sizes, 1 for the smaller one. `values`,

@@ -1,4 +1,4 @@
-"""Utility of masked numeric records: mean SSE ([idp], section 4.1) and F-measures (4.2)."""
+"""Measure the utility of masked records by mean SSE ([idp], section 4.1) and F-measures (4.2)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,9 @@ def mean_sse(original: npt.ArrayLike, masked: npt.ArrayLike) -> Floats:
     """Return the mean over records of the squared distance to the masked record.
 
     The squared distance is the mean over attributes of (x_j - x'_j)^2 / s_j^2, with s_j^2 the
-    sample variance of the original attribute ([idp], (4) and (5); the formulas are not preserved in
-    the text; if (5) is a sum over attributes, multiply by their number). `original` has the shape
-    (records, attributes), `masked` (..., records, attributes), the result (...).
+    sample variance of the original attribute ([idp], (4) and (5)). The formulas are not preserved
+    in the text of the paper. If (5) is a sum over attributes, multiply by their number. `original`
+    has the shape (records, attributes), `masked` (..., records, attributes), the result (...).
 
     Examples
     --------
@@ -37,18 +37,18 @@ def sample_variances(values: npt.ArrayLike) -> Floats:
     variances = table.var(axis=0, ddof=1)
     if (constant := np.flatnonzero(table.min(axis=0) == table.max(axis=0))).size:
         raise DeniableError(
-            f"column {constant[0]} is constant; it has no standard deviation to measure distances "
-            "in: leave it out"
+            f"column {constant[0]} is constant, so distances in standard deviations are not "
+            "defined; leave it out"
         )
     return np.asarray(variances)
 
 
 def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) -> Floats:
-    """Return the mean SSE of runs from their noisy centroids alone, without any record.
+    """Return the mean SSE of replicates from their noisy centroids alone, without records.
 
-    For a cluster of the `masking` with the value v it is exactly scatter + n (mean - v)^2. The
-    `noisy_centroids` are as `Masking.noisy_centroids` returns them, the `variances` as
-    `sample_variances` returns them. The shape is (runs,).
+    For a cluster of the `masking` with the value v it is exactly scatter + n (mean - v)^2.
+    `noisy_centroids` is a result of `Masking.noisy_centroids`, and `variances` a result of
+    `sample_variances`. The result has the shape (runs,).
     """
     clusters = masking.clusters
     apart = noisy_centroids - clusters.centroids
@@ -59,8 +59,8 @@ def masking_sse(masking: Masking, noisy_centroids: Floats, variances: Floats) ->
 def expected_squares(masking: Masking, targets: Floats) -> Floats:
     """Return the expected squared distance of each released value of a `masking` from a target.
 
-    For a centre c, noise of scale b and the domain [0, U], the clipped value V has, from a target a
-    of [0, U] and with d = c - a,
+    For a centre c, noise of scale b, the domain [0, U], a target a in [0, U] and d = c - a, the
+    clipped value V has
 
         E(V - a)^2 = d^2 + 2 b^2 - b exp(-(U - c) / b) (U - a + b) - b exp(-c / b) (a + b).
 
