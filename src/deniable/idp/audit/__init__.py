@@ -1,4 +1,4 @@
-"""Exact epsilons of all changes of a record, lower bounds from released numbers, and attacks."""
+"""Compute exact epsilons of all changes of a record, lower bounds from releases, and attacks."""
 
 import lazy_loader
 

@@ -1,54 +1,56 @@
-"""Lower bounds on epsilon: attacks on one release, and errors of released numbers.
+"""Lower bounds on epsilon from attacks on one release, and from errors of released numbers.
 
-**Attacks** decide between two neighbours as the original file of a release. For two equally likely
+**Attacks** decide which of two neighbours is the original file of a release. For two equally likely
 neighbours, an attack on an epsilon-DP release is right with at most the probability e^epsilon / (1
-+ e^epsilon). An attack that is right more often proves a larger epsilon, to the confidence of its
++ e^epsilon). If an attack is right more often, it proves a larger epsilon, at the confidence of its
 interval.
 
 - *Likelihood*: the intruder sees the noisy centroids and chooses the neighbour of higher
   likelihood. No other attack on them is better.
-- *Partition*: the intruder sees records, and uses only which of them have equal values. A release
-  that splits a cluster of one neighbour comes from the other one. If both are possible, a coin
-  decides. Neither noise nor epsilon matters.
+- *Partition*: the intruder sees records, and uses only the equality of their values. A release that
+  splits a cluster of one neighbour comes from the other one. If both are possible, a coin decides.
+  Noise and epsilon do not matter.
 
-**Is there never less protection than microaggregation alone offers?** [idp] (section 1) says so, by
-post-processing: a function of the microaggregated file and of random draws reveals no more than
-that file. The argument is sound for ``dp_um``, whose noise depends on the sizes of clusters only.
-It does not apply to ``idp_ls`` and ``idp_cbls``: their scales depend on values inside the cluster
-that the microaggregated file does not show, and the preprocessed centroid is not even the cluster's
-mean. Two clusters with the same mean are equal after microaggregation. The loss between their
-releases (`privacy_loss_at_equal_centroids`) is, with ``idp_cbls``, infinite for (1, 2, 3) and (2,
-2, 2): the latter is released as exactly 2, and a value without noise reveals all three values.
+**Does a method always protect at least as well as microaggregation alone?** [idp] (section 1)
+claims this by post-processing: a function of the microaggregated file and of random draws reveals
+no more than that file. The argument is sound for ``dp_um``, because its noise depends on the sizes
+of clusters only. It does not apply to ``idp_ls`` and ``idp_cbls``. Their scales depend on values
+inside the cluster that the microaggregated file does not contain. The preprocessed centroid is not
+even the cluster's mean. Two clusters with the same mean are equal after microaggregation. With
+``idp_cbls`` the loss between their releases (`privacy_loss_at_equal_centroids`) is infinite for (1,
+2, 3) and (2, 2, 2). The latter is released as exactly 2, and a value without noise reveals all
+three values.
 
-**Errors** bound epsilon for any algorithm. *Proposition.* Let a file have the numbers x_1 .. x_n in
-one attribute, given to its records in an order drawn uniformly at random; the other attributes are
-arbitrary. Let M be epsilon-DP for the replacement of one record. Then every estimator T_i of record
-i's number from M's output has
+**Errors** bound epsilon for any algorithm. *Proposition.* Let the numbers x_1 .. x_n of one
+attribute be assigned to the records of a file in an order drawn uniformly at random. The other
+attributes are arbitrary. Let M be epsilon-DP for the replacement of one record. Then every
+estimator T_i of record i's number from M's output has
 
     mean over i of E (X_i - T_i)^2  >=  exp(-2 epsilon) Var,    Var = mean of (x_s - mean)^2.
 
 *Proof.* Write Pr(y | s) for the probability (density) of output y given that record i has the
-number x_s, the others being in random order. Exchanging the numbers x_s and x_t between their two
-holders is a bijection between the orders in which i has x_s and those in which it has x_t, and
-changes two records: Pr(y | s) >= exp(-2 epsilon) Pr(y | t) for all s and t. Hence Pr(y | s) is at
-least exp(-2 epsilon) times its mean over t, and the posterior weight of s is
+number x_s and the others are in random order. Exchange the numbers x_s and x_t between their two
+records. This is a bijection between the orders in which i has x_s and the orders in which it has
+x_t, and it changes two records. So Pr(y | s) >= exp(-2 epsilon) Pr(y | t) for all s and t. Hence
+Pr(y | s) is at least exp(-2 epsilon) times its mean over t, and the posterior weight of s is
 
     w_s = Pr(y | s) / sum_t Pr(y | t)  >=  exp(-2 epsilon) / n.
 
 For any number T, sum_s w_s (x_s - T)^2 is at least exp(-2 epsilon) times mean_s (x_s - T)^2, and
-that is at least Var. Take the mean over outputs and over i.  QED
+this mean is at least Var. Take the mean over outputs and over i. QED
 
 So epsilon >= (1/2) ln(Var / MSE) for the MSE of any estimator that does not depend on the order,
-such as the released number itself. If the mechanism treats records alike, its MSE on the file as it
-is equals the mean over all orders, and releases of that file suffice. (Individual ranking does:
-among equal values the order decides who joins which cluster; the sum of squares is the same.)
+such as the released number itself. If the mechanism treats all records in the same way, its MSE on
+the actual file equals the mean over all orders, and releases of that file suffice. (This is true
+for individual ranking: the order decides which equal values join which cluster, but the sum of
+squares stays the same.)
 
 *Several attributes.* For each attribute alone the proposition bounds the epsilon of the whole
 release, so the maximum over attributes is a bound. If attributes are released independently, each
 from its own numbers alone, epsilon is the sum over attributes, and at least the sum of the bounds.
 
-The bound is about differential privacy: two exchanged records, over all orders of the file, each
-with its own noise scales. It says nothing on Definition 3 of [idp], about the actual file only.
+The bound is for differential privacy: two exchanged records, over all orders of the file, each with
+its own noise scales. It does not apply to Definition 3 of [idp], which is for the actual file only.
 """
 
 import math
@@ -73,18 +75,18 @@ CONFIDENCE = 0.999
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The number of `right` answers of an attack, out of `tried` ones, at least one."""
+    """The number of `right` decisions of an attack, out of `tried`, at least one."""
 
     right: int
     tried: int
 
     @property
     def value(self) -> float:
-        """The proportion of right answers."""
+        """The proportion of right decisions."""
         return self.right / self.tried
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Return the Clopper-Pearson interval of at least that `confidence`."""
+        """Return the Clopper-Pearson interval with at least the given `confidence`."""
         low, high = clopper_pearson(self.right, self.tried, confidence)
         return float(low), float(high)
 
@@ -96,7 +98,7 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class NoisyCentroids:
-    """Centroids with Laplace noise, clipped to their domains, of one data set.
+    """The centroids of one data set, with Laplace noise and clipped to their domains.
 
     `centres`, in [0, `upper`], `scales` and `upper` have the shape (centroids,).
     """
@@ -113,8 +115,8 @@ class NoisyCentroids:
     def log_likelihood(self, released: Floats) -> Floats:
         """Return the log likelihood, shape (runs,), of `released` centroids, (runs, centroids).
 
-        The density is with respect to length inside the domain, and to points at its ends and at
-        exact centroids.
+        The density is with respect to length inside the domain, and to point masses at its ends and
+        at exact centroids.
         """
         noisy = self.scales > 0
         y, m, b = released[:, noisy], self.centres[noisy], self.scales[noisy]
@@ -131,7 +133,7 @@ def _attacked(
     generator: np.random.Generator,
     runs: int,
 ) -> Accuracy:
-    """Attack releases, half of them from each data set; `judged` is above 0 for the actual one."""
+    """Attack releases from both data sets; `judged` is above 0 if it decides for the actual one."""
     right = 0
     for start in range(0, runs, BLOCK):
         size = min(BLOCK, runs - start)
@@ -147,9 +149,9 @@ def likelihood_attack(
 ) -> Accuracy:
     """Attack centroids by their likelihood.
 
-    Each data set, `actual` or `neighbour`, makes half of the `runs`, by noise of the `generator`. A
-    centroid without noise under one data set only decides at once: the other one has its exact
-    value with probability 0. A coin decides ties.
+    About half of the `runs` releases come from each data set, `actual` or `neighbour`, with noise
+    from the `generator`. If only one data set has a centroid without noise, its exact value
+    decides, because under the other one it has probability 0. A coin decides ties.
     """
     exact_here, exact_there = _telling(actual, neighbour), _telling(neighbour, actual)
 
@@ -167,7 +169,7 @@ def likelihood_attack(
 
 
 def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:
-    """Return the centroids that are exact under `one` only, strictly inside the domain."""
+    """Return the centroids that only `one` has without noise, strictly inside the domain."""
     inside = (one.centres > 0) & (one.centres < one.upper)
     return np.asarray((one.scales == 0) & (other.scales > 0) & inside)
 
@@ -196,8 +198,8 @@ def partition_attack(
 ) -> Accuracy:
     """Attack released records of one attribute by the equality of their values.
 
-    `actual` and `neighbour` each have centroids and the cluster of each record. Each makes half of
-    the `runs`, by noise of the `generator`.
+    `actual` and `neighbour` have centroids and the cluster of each record. About half of the `runs`
+    releases come from each, with noise from the `generator`.
     """
     (model, clusters), (other_model, other_clusters) = actual, neighbour
     here, there = constant_within(clusters), constant_within(other_clusters)
@@ -213,7 +215,7 @@ def partition_attack(
 def privacy_loss_at_equal_centroids(
     method: Variant, one: npt.ArrayLike, other: npt.ArrayLike, upper: float, epsilon: float
 ) -> float:
-    """Return the loss between releases of two single clusters with the same mean.
+    """Return the privacy loss between releases of two single clusters with the same mean.
 
     `one` and `other` are their values in [0, `upper`]. The `method` masks both at `epsilon` > 0.
     """
@@ -223,13 +225,13 @@ def privacy_loss_at_equal_centroids(
 
 
 def certain_values(cut: Cut) -> tuple[float, float]:
-    """Return the proportions of values of an attribute, `cut` into clusters, known for certain.
+    """Return the proportions of values of an attribute, `cut` into clusters, known with certainty.
 
-    They are known from microaggregated means alone, or from exact centroids: clusters without noise
-    by Proposition 3. An exact preprocessed centroid reveals the value of all its records. In a
-    microaggregated file, a mean at an end of the domain reveals its cluster. Equal means of
-    neighbouring clusters also do: the largest value of one is at most the smallest of the other. No
-    other mean reveals a value.
+    The first is known from microaggregated means alone. A mean at an end of the domain reveals its
+    cluster. Equal means of neighbouring clusters also do, because the largest value of one is at
+    most the smallest of the other. No other mean reveals a value. The second is known from exact
+    centroids, of clusters without noise by Proposition 3: an exact preprocessed centroid reveals
+    the value of all its records.
     """
     lowest = cut.edges.smallest()
     equal = lowest == cut.edges.largest()
@@ -242,7 +244,7 @@ def certain_values(cut: Cut) -> tuple[float, float]:
 
 
 def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -> Floats:
-    """Return max(0, ln(`variance` / `squared_error`) / 2); infinite at error 0.
+    """Return max(0, ln(`variance` / `squared_error`) / 2), infinite for an error of 0.
 
     The variance is above 0, with the number of records as its divisor.
     """
@@ -254,14 +256,14 @@ def epsilon_from_errors(variance: npt.ArrayLike, squared_error: npt.ArrayLike) -
 def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Floats:
     """Return a lower bound on epsilon from each attribute of independent releases of a file.
 
-    The bounds, shape (attributes,), are at least 0. Their maximum is a bound without assumptions,
-    their sum one for attributes that are released independently.
+    The bounds, shape (attributes,), are at least 0. Their maximum is a bound without assumptions.
+    Their sum is a bound if attributes are released independently.
 
-    The estimator shrinks the released numbers towards the true mean, which is public in the
+    The estimator shrinks the released numbers towards the original mean, which is public in the
     proposition. The first half of the releases determines the factor. The error is the upper end of
     a 99.9 % interval (Student's, one-sided) from the second half. For a single release, the
     estimator is the released number, without an interval. `true` has the shape (records,
-    attributes), `released` (runs, records, attributes); `DeniableError` for another shape.
+    attributes), `released` (runs, records, attributes). Raises `DeniableError` for another shape.
     """
     numbers = np.asarray(true, dtype=float)
     runs = np.asarray(released, dtype=float)

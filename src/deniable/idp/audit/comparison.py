@@ -1,4 +1,4 @@
-"""Compare the estimates and the records of a test release with the original records."""
+"""Compare the estimates and records of a test release with the original records."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,7 +42,8 @@ def compare_estimates(
 
     The `generator` draws the release again, `redraws` times, to measure coverage. The result has
     the estimates, by `deniable.idp.estimate_numbers` of the `mechanism`, with ``true``,
-    ``covered``, ``coverage`` and ``redraws``. The second and third are empty without an interval.
+    ``covered``, ``coverage`` and ``redraws``. ``covered`` and ``coverage`` are empty without an
+    interval.
     """
     domains, inner = mechanism.domains, mechanism.domains.inner(original.values)
     found = [x for column in domains.outer(inner).T for x in statistics(column).values()]
@@ -74,17 +75,17 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return measures of the utility and of the disclosure risk of a test release.
 
-    The `original` and the `protected` records are in the same order. The `seed` is the one of the
-    intruder and of random forests.
+    The `original` and the `protected` records are in the same order. The `seed` is for the intruder
+    and for random forests.
 
-    Columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures:
+    Columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures are
 
-    - mean SSE under the `mechanism`, with microaggregation alone as its reference;
+    - mean SSE under the `mechanism`; the reference is microaggregation alone;
     - proportion of records that the intruder of `deniable.idp.audit.linkage` links correctly, a
-      lower bound, with guessing;
-    - lower bound on epsilon from the released numbers, with the claimed one;
+      lower bound on the risk; the reference is guessing;
+    - lower bound on epsilon from the released numbers; the reference is the claimed epsilon;
     - F-measures of a random forest, trained on the first 66 % of the protected records and tested
-      on the other original ones, with a forest trained on original records.
+      on the other original ones; the reference is a forest trained on original records.
     """
     rows: list[tuple[Any, ...]] = []
     varied, k = np.ptp(original.values, axis=0) > 0, mechanism.k
@@ -109,7 +110,7 @@ def measure_utility(
 def _forests(
     original: NumericMicrodata, protected: NumericMicrodata, seed: int
 ) -> Iterator[tuple[Any, ...]]:
-    # Imported here because the library is large, and files without classes do not need it.
+    # Imported here because the library is large and files without classes do not need it.
     with from_extras():
         from sklearn.ensemble import (  # type: ignore[import-untyped]  # noqa: PLC0415
             RandomForestClassifier,

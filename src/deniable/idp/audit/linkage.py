@@ -1,12 +1,12 @@
-"""Linkage: find the released record of a person with known true values.
+"""Link released records to persons with known original values.
 
-**The intruder** knows the released file and all true values of one record, the target. Of some
-other records the intruder knows both the true values and the released ones. They determine the
-choice among `_FIXED` and the learned likelihood. The number of links is a lower bound on the risk:
+**The intruder** knows the released file and all original values of one record, the target. For some
+other records the intruder knows both the original and the released values. With them the intruder
+chooses among `_FIXED` and the learned likelihood. The number of links is a lower bound on the risk:
 other scores or more knowledge may find more.
 
-The nearest record, by squared distances, is a weak choice: the noise of one centroid may be
-thousands of times larger than the noise of the next, and a single extreme value then dominates all
+The nearest record, by squared distances, is a weak choice. The noise of one centroid may be
+thousands of times larger than the noise of the next. A single extreme value then dominates all
 exact ones. Scores that grow slowly with the distance avoid this.
 """
 
@@ -24,17 +24,17 @@ SQUARED, LIKELIHOOD = "squared", "likelihood"
 WIDTHS = {"log .2": 0.2, "log .02": 0.02, "log .002": 0.002, "log .0002": 0.0002}
 """Widths of logarithmic scores, in standard deviations."""
 TRIED = 100
-"""How many of the others each score is tried on; the likelihood is learned from the rest."""
-PAIRS = 20  # of different people, for each record that is learned from
-CELLS = 1 << 20  # of a table of scores: 8 MB
+"""Number of other records on which each score is tried; the likelihood is learned from the rest."""
+PAIRS = 20  # pairs of different people per record from which the likelihood is learned
+CELLS = 1 << 20  # cells of a table of scores: 8 MB
 
 Score = Callable[[int, Floats], Floats]
-"""Takes an attribute and distances, of any shape; the smaller, the more alike."""
+"""A function of an attribute and distances, of any shape; smaller scores mean closer records."""
 
 
 @dataclass(frozen=True)
 class Linkage:
-    """Results of the intruder.
+    """The proportions of correct links of the intruder.
 
     `share` is the proportion of correctly linked targets, with ties broken at random. `nearest` is
     the same by squared distances alone. `scores` has the chosen score in each half.
@@ -48,7 +48,7 @@ class Linkage:
 def link_records(
     true: ArrayLike, released: ArrayLike, targets: ArrayLike, generator: Generator
 ) -> Linkage:
-    """Link targets to released records; each half of the targets learns from the other half.
+    """Link targets to released records; the score for each half is chosen on the other half.
 
     `true` and `released` records, shape (records, attributes), are in the same order. Attributes
     without variance are left out. `targets` are record numbers, in random order. The `generator`
@@ -78,30 +78,30 @@ _FIXED: Mapping[str, Score] = {
     **{name: partial(_log, width) for name, width in WIDTHS.items()},
 }
 # Scores of distances d = |true - released| in standard deviations, summed over attributes: d^2, as
-# [idp], (5), has it; d; log(1 + d / width) for each of `WIDTHS`. The learned likelihood is the
-# logarithm of how often a distance of this class occurs between records of different people, over
-# how often between a record and its own, learned from the others, in ten classes.
+# in [idp], (5); d; log(1 + d / width) for each of `WIDTHS`. The learned likelihood is a log ratio
+# for the class of a distance, in ten classes: its frequency between records of different people
+# over its frequency between original and released values of one person.
 
 
 class _File:
-    """True and released values in standard deviations, shape (attributes, records)."""
+    """Original and released values in standard deviations, shape (attributes, records)."""
 
     def __init__(self, true: ArrayLike, released: ArrayLike) -> None:
         numbers, shown = (np.asarray(each, dtype=float) for each in (true, released))
         varied = np.ptp(numbers, axis=0) > 0
         deviations = numbers[:, varied].std(axis=0, ddof=1)
         self.true, self.released = ((each[:, varied] / deviations).T for each in (numbers, shown))
-        # The distinct released values of each attribute, and the place of each record's.
+        # The distinct released values of each attribute, and the position of each record's value.
         self.distinct = [np.unique(column, return_inverse=True) for column in self.released]
 
     def linked(self, score: Score, sought: Positions) -> float:
-        """Return the number of records linked to their own one; a tie of n counts as 1 / n."""
+        """Return the number of correctly linked records; a tie of n counts as 1 / n."""
         found, at_once = 0.0, max(CELLS // self.true.shape[1], 1)
         for start in range(0, sought.size, at_once):
             own = sought[start : start + at_once]
             scores = np.zeros((own.size, self.true.shape[1]))
             for j, (values, places) in enumerate(self.distinct):
-                # Records of a cluster share a value, so each score is computed once.
+                # Records of a cluster have the same value, so each score is computed once.
                 each = score(j, np.abs(self.true[j, own, None] - values))
                 scores += each.take(places, axis=1)
             best = scores.min(axis=1, keepdims=True)
@@ -111,7 +111,7 @@ class _File:
 
 
 def _likelihood(file: _File, learned_from: Positions, generator: Generator) -> Score | None:
-    """Learn distances to own and to other records; None if there are too few."""
+    """Learn the likelihood of distances; return None if there are too few records."""
     if learned_from.size < PAIRS:
         return None
     people = np.repeat(learned_from, PAIRS)
@@ -120,7 +120,7 @@ def _likelihood(file: _File, learned_from: Positions, generator: Generator) -> S
     for true, released in zip(file.true, file.released, strict=True):
         own = np.abs(true - released)[learned_from]
         cuts = np.unique(np.quantile(own, np.linspace(0.1, 0.9, 9)))
-        # Unseen distances have the weight of half a record.
+        # Distances that do not occur have the weight of half a record.
         mine, theirs = (
             np.bincount(np.searchsorted(cuts, apart), minlength=cuts.size + 1) + 0.5
             for apart in (own, np.abs(true[people] - released[strangers]))
@@ -130,6 +130,6 @@ def _likelihood(file: _File, learned_from: Positions, generator: Generator) -> S
 
     def score(attribute: int, apart: Floats) -> Floats:
         classes = np.searchsorted(edges[attribute], apart)
-        return np.asarray(ratios[attribute][classes] + 1e-6 * apart)  # within a class the nearer
+        return np.asarray(ratios[attribute][classes] + 1e-6 * apart)  # nearer within a class
 
     return score

@@ -1,43 +1,44 @@
 """Exact privacy losses between noisy centroids of a file and all its neighbours.
 
-**Changes.** Here the sensitivities of [idp] are not used. One attribute is sorted and cut into
+**Changes.** The sensitivities of [idp] are not used here. One attribute is sorted and cut into
 clusters of consecutive positions. A new value for one record removes a value at one position and
-inserts one at another; if clusters are formed anew, each cluster in between passes a value on. So
-every cluster loses one value and gains one, in one of the six ways of `Moves`.
+inserts one at another. If the neighbour forms its own clusters, each cluster in between passes a
+value on. So every changed cluster loses one value and gains one, in one of the ways of `Moves`.
 
 A centroid is affine in the inserted value, except where that value passes one of the two smallest
 or two largest others of the cluster. Between such points the distance from a given number is
 convex, so the largest change is at one of them (`Cut.candidates`). All positions of the removed
-value are tried. So the suprema over all neighbours are maxima over finitely many changes: exact.
+value are tried. So the suprema over all neighbours are exact: maxima over finitely many changes.
 
-**Losses.** A centroid m in [0, U] is released as m + Laplace(b), clipped to [0, U]. Between two
-such releases the logarithm of the likelihood ratio is, inside the domain, linear in the outcome but
-for kinks at the two centroids; at the ends there are atoms. Its supremum is at one of these points.
+**Losses.** A centroid m in [0, U] is released as m + Laplace(b), clipped to [0, U]. Consider the
+log likelihood ratio of two such releases. Inside the domain it is linear in the outcome, except for
+kinks at the two centroids. At the ends there are atoms. Its supremum is at one of these points.
 
 - Equal scales: |m - m'| / b. Clipping does not lower it, because the atoms attain it.
-- No noise on either side: 0 if the centroids are equal, else infinite. Noise on one side only:
+- No noise on either side: 0 if the centroids are equal, otherwise infinite. Noise on one side only:
   infinite, because that side has outcomes that are impossible on the other side.
 
-For independent centroids, suprema add up: each outcome can occur with each other one.
+For independent centroids, suprema add up, because all combinations of outcomes can occur.
 
 **All centroids of an attribute.** [idp] (section 3.1) composes the clusters of an attribute in
-parallel, as if each centroid depended on records of its own. But clusters are cut from the sorted
-values. A record that moves from one cluster to another shifts a value in every cluster between
-them. As the noises are independent, the losses of these clusters add up.
+parallel, as if each centroid depended on its own records. But clusters are cut from the sorted
+values. If a record moves from one cluster to another, a value shifts in every cluster between them.
+As their noise is independent, the losses of these clusters add up.
 
-With L_c the loss of a passed cluster, A_r the loss of the cluster that record r leaves and B_b the
-loss of the cluster that it enters, the loss of a move upward from cluster a to b is
+Let L_c be the loss of a passed cluster, A_r the loss of the cluster that record r leaves, and B_b
+the loss of the cluster that it enters. The loss of a move upward from cluster a to b is
 
     A_r + sum of L_c over a < c < b + B_b,
 
-and likewise downward. Cumulative sums give the largest of them for every record in one pass.
+and likewise downward. Cumulative sums give the largest loss for every record in one pass.
 
-For ``idp_cbls`` the loss L_c of a passed cluster is the whole sensitivity of Proposition 3 (its
-first expression upward, its second downward): upward, x_2 .. x_n and some y >= x_n remain, and the
+For ``idp_cbls`` the centroid of a passed cluster changes by the whole sensitivity of Proposition 3
+(its first expression upward, its second downward). Upward, x_2 .. x_n and some y >= x_n remain. The
 preprocessed sum grows from 2 x_2 + x_3 + .. + 2 x_{n-1} to 2 x_3 + .. + x_{n-1} + 2 x_n, that is by
-(x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1}). With the scale frozen, one of the two ways to pass q
-clusters (with noise) costs at least q / 2 times the claimed epsilon. For ``dp_um`` shifts of values
-add up to the move of the record, at most U: its vector of centroids is epsilon-DP as claimed.
+(x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1}). With a fixed scale, one of the two ways to pass q
+clusters (with noise) has a loss of at least q / 2 times the claimed epsilon. For ``dp_um`` shifts
+of values add up to the move of the record, at most U. So its vector of centroids is epsilon-DP as
+claimed.
 """
 
 from collections.abc import Callable
@@ -87,18 +88,18 @@ class Cut:
 
     @cached_property
     def below(self) -> Floats:
-        """The value below each cluster: the last of the cluster before, or 0."""
+        """The value below each cluster: the last one of the previous cluster, or 0."""
         return np.append(0.0, self.values[self.starts[1:] - 1])
 
     @cached_property
     def above(self) -> Floats:
-        """The value above each cluster: the first of the next, or the domain's upper end."""
+        """The value above each cluster: the first one of the next cluster, or the domain's end."""
         return np.append(self.values[self.starts[1:]], self.upper)
 
     @cached_property
     def edges(self) -> Edges:
-        """The edges of the clusters as they are, shape (clusters, 3)."""
-        # An exchange of each first value for itself.
+        """The edges of the unchanged clusters, shape (clusters, 3)."""
+        # The first value of each cluster replaces itself.
         return self.exchanged(np.arange(self.starts.size), self.starts, self.values[self.starts])
 
     def candidates(self, lowest: Floats, highest: Floats) -> Floats:
@@ -140,7 +141,7 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Exchanges of one value in clusters: `clusters`, `change` of centroids, and edges `after`."""
+    """Exchanges of one value in `clusters`: the `change` of centroids, and the edges `after` it."""
 
     clusters: Positions
     change: Floats
@@ -149,7 +150,7 @@ class Changes:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """All effects of one record's new value on the clusters of an attribute, a `cut`.
+    """All effects of a new value of one record on the clusters of an attribute, a `cut`.
 
     The `centroid` is "mean" or "preprocessed".
     """
@@ -159,22 +160,23 @@ class Moves:
 
     @cached_property
     def within(self) -> Changes:
-        """The value stays in its cluster, shape (records, candidates)."""
+        """Changes if the new value stays in its cluster, shape (records, candidates)."""
         cut = self.cut
         return self._any_removed(cut.candidates(cut.below, cut.above))
 
     @cached_property
     def fixed(self) -> Changes:
-        """The record stays in its cluster for all values, shape (records, candidates)."""
+        """Changes if the record keeps its cluster for all values, shape (records, candidates)."""
         cut = self.cut
         ends = np.zeros(cut.starts.size), np.full(cut.starts.size, cut.upper)
         return self._any_removed(cut.candidates(*ends))
 
     @cached_property
     def leaves(self) -> tuple[Changes, Changes]:
-        """The value moves above, or below, its cluster, which gains a neighbour, shape (records,).
+        """Changes if the value moves above or below its cluster, shape (records,).
 
-        Ignore the last cluster upward, and the first cluster downward.
+        The cluster gains a neighbouring value. Ignore the last cluster upward, and the first
+        cluster downward.
         """
         clusters, positions = self.cut.cluster_of, np.arange(self.cut.values.size)
         above, below = self.cut.above[clusters], self.cut.below[clusters]
@@ -183,10 +185,10 @@ class Moves:
 
     @cached_property
     def passed(self) -> tuple[Changes, Changes]:
-        """A value passes the cluster upward, or downward, shape (clusters,).
+        """Changes if a value passes the cluster upward, or downward, shape (clusters,).
 
-        Upward, the cluster hands its first value down; downward, its last value up. Ignore the
-        first and the last cluster.
+        Upward, the cluster passes its first value to the cluster below. Downward, it passes its
+        last value to the cluster above. Ignore the first and the last cluster.
         """
         cut, clusters = self.cut, np.arange(self.cut.starts.size)
         upward = self._exchange(clusters, cut.starts, cut.above)
@@ -194,7 +196,7 @@ class Moves:
 
     @cached_property
     def entered(self) -> tuple[Changes, Changes]:
-        """A value from below, or from above, stays, shape (clusters, candidates).
+        """Changes if a value from below, or from above, stays, shape (clusters, candidates).
 
         Ignore the first cluster from below, and the last cluster from above.
         """
@@ -235,8 +237,8 @@ def loss_between(
 ) -> Floats:
     """Return the largest |log likelihood ratio| between two clipped noisy centroids.
 
-    `centre` and `other`, in [0, `upper`], with `scale` and `other_scale`, at least 0, are arrays
-    that broadcast to each other.
+    The centroids `centre` and `other`, in [0, `upper`], and their `scale` and `other_scale`, at
+    least 0, are arrays that broadcast to each other.
     """
     m, b, m2, b2 = np.broadcast_arrays(centre, scale, other, other_scale)
     found = np.where((b > 0) | (b2 > 0) | (m != m2), np.inf, 0.0)
@@ -254,7 +256,7 @@ def loss_between(
 
 
 ChangeLoss = Callable[[Changes], Floats]
-"""Returns the privacy loss of each change of a cluster, at least 0, possibly infinite."""
+"""A function that returns the privacy loss of each change, at least 0, possibly infinite."""
 
 
 def with_frozen_scales(scales: Floats) -> ChangeLoss:
@@ -267,8 +269,8 @@ def with_own_scales(
 ) -> ChangeLoss:
     """Return the loss of interpretation (ii): each data set has its own scales.
 
-    `centres` and `scales`, shape (clusters,), are the ones of the `method` with the clusters of the
-    `cut`; `epsilon` is the budget of the attribute.
+    The `method` has the `centres` and `scales`, shape (clusters,), for the clusters of the `cut`.
+    `epsilon` is the budget of the attribute.
     """
 
     def loss(changes: Changes) -> Floats:
@@ -295,14 +297,14 @@ class Losses(NamedTuple):
 def losses_within_fixed_clusters(moves: Moves, loss: ChangeLoss) -> Losses:
     """Return the losses of `moves` by `loss` if records keep their clusters for all values.
 
-    This is an assumption of the paper's composition that no ranking satisfies.
+    The paper's composition assumes this, but no ranking satisfies it.
     """
     found = loss(moves.fixed).max(axis=1)
     return Losses(np.maximum.reduceat(found, moves.cut.starts), found)
 
 
 def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
-    """Return the losses of `moves` by `loss` if each neighbour is ranked and cut anew."""
+    """Return the losses of `moves` by `loss` if each neighbour is ranked and cut again."""
     cluster_of = moves.cut.cluster_of
     within = loss(moves.within).max(axis=1)
     staying = Losses(np.maximum.reduceat(within, moves.cut.starts), within)
@@ -321,8 +323,8 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
 def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:
     """Return the largest losses of moves to a higher cluster.
 
-    `leaves` has the loss of the cluster that each record leaves, to ignore in the last one.
-    `passed` and `entered` are by cluster: to ignore in the first, and `passed` also in the last.
+    `leaves` has the loss of the cluster that each record leaves, ignored in the last cluster.
+    `passed` and `entered` are by cluster, ignored in the first; `passed` also in the last.
     """
     last = passed.size - 1
     leaves = np.where(cluster_of < last, leaves, 0.0)
@@ -330,7 +332,7 @@ def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positio
     entered = np.append(0.0, entered[1:])
     starts = np.flatnonzero(np.diff(cluster_of, prepend=-1))
     of_centroids = np.maximum.reduce([np.maximum.reduceat(leaves, starts), passed, entered])
-    # What lies beyond cluster a: the best b > a, by sums of passed clusters up to b and from there.
+    # The largest loss beyond cluster a: the maximum over b > a, by sums over passed clusters.
     infinite = np.isinf(passed)
     summed = np.cumsum(np.where(infinite, 0.0, passed))
     beyond = np.maximum.accumulate((summed[:-1] + entered[1:])[::-1])[::-1] - summed[:-1]

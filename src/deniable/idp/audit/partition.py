@@ -1,26 +1,27 @@
-"""Released records reveal more than centroids: which records share a cluster.
+"""Released records reveal more than centroids: the partition into clusters.
 
 All records of a cluster are released with one value, and noise with a density gives different
 clusters different values. So a file in its original order publishes the partition into clusters.
-Let D' be a neighbour of D with a cluster that ties together records that are in different clusters
-under D. Under D' these records have one value with certainty. Under D they have different values
-with positive probability, unless both clusters are without noise and have the same centroid. That
-event has probability 0 under D' and above 0 under D: no epsilon bounds the ratio, for any scales.
+Let D' be a neighbour of D, and let a cluster of D' unite records of different clusters of D. Under
+D' these records have one value with certainty. Under D they have different values with positive
+probability, unless both clusters are without noise and have the same centroid. That event has
+probability 0 under D' and above 0 under D. So no epsilon bounds the ratio, for any scales.
 
-*When this happens.* With at least two clusters of two records or more: let the record with the
-smallest value get one above all others. It leaves the records of its old cluster and joins the
-highest records. The exact epsilon of the release is infinite for every method that microaggregates,
+*When this happens.* Let there be at least two clusters of two records or more. Let the record with
+the smallest value get one above all others. It leaves its old cluster and joins the highest
+records. The exact epsilon of the release is infinite for every method that microaggregates,
 ``dp_um`` included. It is finite with one cluster, with clusters of one record, or if all clusters
-in between are without noise and alike.
+in between are without noise and equal.
 
-*How often.* Under D the records contradict D' unless all clusters that the ones of D' tie together
-happen to have one value. Only clipping (all at 0, or all at U) or centroids without noise cause
-this (`refutation_by_a_full_shift`). A release that is (epsilon, delta)-DP needs a delta at least as
-large, for any epsilon.
+*How often.* Under D the records contradict D', unless all clusters that D' unites happen to have
+one value. Only clipping (all at 0, or all at U) or centroids without noise cause this
+(`refutation_by_a_full_shift`). An (epsilon, delta)-DP release needs a delta that is at least the
+probability of a contradiction, for any epsilon.
 
 *If the records are shuffled*, the file still shows the number of common records of any two clusters
-of two attributes. If D' has fewer visible clusters or other such numbers, D shows with positive
-probability an impossible result of D'; if it has more, the other way round (`shown_when_shuffled`).
+of two attributes. If D' has fewer visible clusters or other such numbers, a release of D has with
+positive probability a result that is impossible under D'. If D' has more, exchange D and D'
+(`shown_when_shuffled`).
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ from deniable.idp.microaggregation import Ranking
 
 
 def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
-    """Return the visible block of each record: equal exact centroids look like one.
+    """Return the visible block of each record; clusters with equal exact centroids form one.
 
     `clusters` has the cluster of each record; `centres` and `scales` are by cluster.
     """
@@ -53,9 +54,10 @@ def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats
 
 
 def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
-    """Return the visible facts about blocks of one attribute in a shuffled file, without labels.
+    """Return the visible numbers about blocks of one attribute in a shuffled file, without labels.
 
-    The number of blocks, and for each other attribute the sum of squared numbers of common records.
+    They are the number of blocks, and for each other attribute the sum of squared numbers of common
+    records.
     """
     found = [np.unique(blocks).size]
     for other in others:
@@ -66,11 +68,11 @@ def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ..
 
 
 def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) -> float:
-    """Return the probability that records contradict a full shift: the smallest becoming largest.
+    """Return the probability that records contradict a full shift: the smallest becomes largest.
 
-    Each cluster then hands its first value down, so that the neighbour's clusters tie all clusters
-    together. If it is above 0, the exact epsilon of the released records is infinite. `centres`, in
-    [0, `upper`], and `scales` are of clusters of two records or more.
+    Each cluster then passes its first value to the cluster below, so the neighbour's clusters unite
+    all clusters. If the probability is above 0, the exact epsilon of the released records is
+    infinite. `centres`, in [0, `upper`], and `scales` are for clusters of two records or more.
     """
     if centres.size == 1:
         return 0.0
@@ -83,12 +85,13 @@ def refutation_by_a_full_shift(centres: Floats, scales: Floats, upper: float) ->
 def shown_when_shuffled(
     columns: npt.ArrayLike, k: int, centroid: Centroid, scales: Floats, upper: float
 ) -> bool:
-    """Return whether even a shuffled release differs in kind between the file and a neighbour.
+    """Return whether even a shuffled release can distinguish the file from a neighbour.
 
-    One record after the other, from the smallest, is given the largest value of the first
-    attribute, `upper`, until blocks of equal values have other numbers of records in common.
+    One record after the other, from the smallest, gets the largest value of the first attribute,
+    `upper`. The search ends if blocks of equal values have other numbers of common records.
     `columns` has the shape (records, attributes), with two or more attributes. Clusters have at
-    least `k` records, and `centroid` is their kind; `scales`, (attributes, clusters), are fixed.
+    least `k` records, and `centroid` is the kind of their centroids. The `scales`, (attributes,
+    clusters), are fixed.
     """
 
     def shown(values: Floats, scales: Floats) -> list[Positions]:

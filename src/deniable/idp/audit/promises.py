@@ -1,6 +1,6 @@
-"""The claims about a mechanism for numeric records, and the claims that hold for all files.
+"""State the claims about a mechanism for numeric records, and which of them hold for all files.
 
-`verdicts` depend on the mechanism and its parameters only, and can be published.
+`verdicts` depend on the mechanism and its parameters only, so they can be published.
 """
 
 import math
@@ -52,7 +52,7 @@ class PromiseVerdict:
 
     `what` is the released object: one centroid, all centroids of an attribute, or the records. The
     `reading` is the interpretation of Definition 3: scale frozen, as it runs, or both. The
-    `proved_epsilon` is for all files, perhaps infinite; None if it depends on the records.
+    `proved_epsilon` is for all files and can be infinite. It is None if it depends on the records.
     """
 
     what: str
@@ -64,7 +64,7 @@ class PromiseVerdict:
 
 
 class _Recorder:
-    """A `deniable.sampling.Noise` that adds nothing and keeps its arguments."""
+    """A `deniable.sampling.Noise` that adds nothing and stores its arguments."""
 
     values: Floats
     scales: Floats
@@ -79,12 +79,12 @@ class _Recorder:
 
 
 def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
-    """Return the exact epsilon of each attribute by two files that are as different as possible.
+    """Return the exact epsilon of each attribute from two files that differ as much as possible.
 
     The `mechanism` runs on two files of two records. One record changes from the lower to the upper
-    end of all domains, and the other one stays. The changes of the values before noise, divided by
-    the noise scales, add up to the epsilon. This holds for ``dp`` and histograms, because their
-    scales do not depend on the records.
+    end of all domains, and the other one stays the same. The changes of the values before noise,
+    divided by the noise scales, add up to the epsilon. This holds for ``dp`` and histograms,
+    because their scales do not depend on the records.
     """
     domains, seen = mechanism.domains, []
     for changed in (domains.lower, domains.upper):
@@ -103,14 +103,14 @@ def recorded_epsilons(mechanism: NumericMechanism) -> list[Fraction]:
 
 
 def proved_epsilon(mechanism: NumericMechanism) -> float:
-    """Return the proved epsilon of records under a `mechanism`, rounded up, or infinity."""
+    """Return the proved epsilon of released records of a `mechanism`, rounded up, or infinity."""
     if mechanism.k is not None or not mechanism.public_domains:
         return math.inf
     return rounded_up(sum(mechanism.exact_epsilons, Fraction(0)))
 
 
 def verdicts(mechanism: NumericMechanism) -> list[PromiseVerdict]:
-    """Return the claims about a `mechanism` that hold, and that fail, for all files in the domains.
+    """Return a verdict on each claim about a `mechanism`, for all files in the domains.
 
     Claims about clusters are for files of two clusters or more.
     """

@@ -1,17 +1,18 @@
-"""The audit of [idp]: claimed and exact epsilons of its methods.
+"""Audit [idp]: compare claimed and exact epsilons of its methods.
 
-The units, and the claims if a record has the budget epsilon over m attributes:
+A record has the budget epsilon over m attributes. The units and their claims are
 
 - *centroid*: one noisy centroid alone, epsilon / m.
 - *attribute*: all noisy centroids of an attribute, epsilon / m by parallel composition; for ``all
   attributes`` together epsilon by sequential composition.
 - *record*: the released records, epsilon.
 
-Interpretations: *scale frozen* (Definition 3 with the scale held fixed at the actual data set) and
-*as it runs* (the algorithm on both data sets, each with its own scales). Clusters are *formed anew*
-for each neighbour, or *fixed*: each record keeps its cluster for all values. The paper's proofs
-assume fixed clusters, but no ranking keeps them. *Scale frozen* and *fixed* is the charitable
-interpretation: every claim holds under it, conditional on both. It says nothing on the release.
+Interpretations are *scale frozen* (Definition 3 with the scale of the actual data set) and *as it
+runs* (the algorithm on both data sets, each with its own scales). Clusters are formed for each
+neighbour (`RECLUSTERED`), or *fixed*: each record keeps its cluster for all values. The paper's
+proofs assume fixed clusters, but no ranking keeps them. *Scale frozen* and *fixed* is the most
+favourable interpretation. Every claim holds under it, conditional on both. It is no statement about
+the release.
 
 All bounds are over neighbours of the actual file, in both directions, as in Definition 3.
 """
@@ -53,9 +54,9 @@ COLUMNS = (
 )
 """Columns of the audit.
 
-``attribute`` is the worst one. ``records_beyond`` is the proportion of records that lose more than
-the claim. ``delta`` is the probability that a release refutes the neighbour. ``holds`` is empty if
-a lower bound does not exceed the claim.
+``attribute`` is the worst attribute. ``records_beyond`` is the proportion of records with a loss
+above the claim. ``delta`` is the probability that a release refutes the neighbour. ``holds`` is
+empty if a lower bound does not exceed the claim.
 """
 
 
@@ -64,7 +65,7 @@ class AuditedFile:
     """A file of numeric records, named `dataset`, and the domains of its attributes, `names`.
 
     The `ranking` has the records. The upper ends of the domains, `upper`, shape (attributes,), are
-    made with the ``domain_factor``.
+    computed with the `domain_factor`.
     """
 
     dataset: str
@@ -74,10 +75,10 @@ class AuditedFile:
     domain_factor: float
 
     def of_all_attributes(self, losses: Sequence[Losses]) -> Floats:
-        """Return the loss of each record that changes in all attributes at once, shape (records,).
+        """Return the loss of each record if all its attributes change at once, shape (records,).
 
         `losses` has one item per attribute. New values of attributes can be chosen separately and
-        noises are independent: the largest losses of the attributes add up.
+        noise is independent, so the largest losses of the attributes add up.
         """
         positions = self.ranking.positions
         return np.asarray(
@@ -99,7 +100,7 @@ class ClusteredFile:
         return {kind: [Moves(cut, kind) for cut in cuts] for kind in get_args(Centroid)}
 
     def moves(self, method: Variant) -> list[Moves]:
-        """Return the effects of a record's change on each attribute under a `method`."""
+        """Return the effects of a changed record on each attribute under a `method`."""
         return self._moves[centroid_of(method)]
 
     def shipped(self, method: Variant, epsilon: float) -> Masking:
@@ -107,7 +108,7 @@ class ClusteredFile:
         return masking(method, self.file.ranking, self.k, self.file.upper, epsilon)
 
     def frozen_losses(self, method: Variant) -> dict[str, list[Losses]]:
-        """Return the losses of each attribute at epsilon 1 for a `method`, scales fixed.
+        """Return the losses of each attribute at epsilon 1 for a `method`, with fixed scales.
 
         They are by the kind of clusters, and proportional to epsilon.
         """
@@ -121,7 +122,7 @@ class ClusteredFile:
         return found
 
     def losses_as_it_runs(self, shipped: Masking) -> list[Losses]:
-        """Return the losses with each neighbour's own scales: attained, not always the largest.
+        """Return losses with each neighbour's own scales: attained, but not always the largest.
 
         `shipped` has the actual centroids and scales.
         """
@@ -133,10 +134,10 @@ class ClusteredFile:
 
 
 def claim_row(claimed: float, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
-    """Return a row of the audit, which compares a `claimed` epsilon with the one that was `found`.
+    """Return a row of the audit, which compares a `claimed` epsilon with the one `found`.
 
-    By its `kind` the epsilon found is exact or a lower bound. A lower bound that is infinite is
-    exact, and one within the claim decides nothing. `about` has other columns of `COLUMNS`.
+    By its `kind` the epsilon found is exact or a lower bound. An infinite lower bound is exact. A
+    lower bound within the claim decides nothing. `about` has other columns of `COLUMNS`.
     """
     kind = "exact" if np.isinf(found) else kind
     within = found <= claimed * (1 + CLAIM_TOLERANCE)
@@ -155,8 +156,8 @@ def audit_file(
 ) -> pd.DataFrame:
     """Audit `methods` on a `file`, for clusters of each size of `ks` and for claimed `epsilons`.
 
-    Sizes are at least 3, and claims are for a record. `as_it_runs` includes the second
-    interpretation, which takes most of the time.
+    Sizes are at least 3, and claims are for a record. With `as_it_runs`, the second interpretation
+    is included, which takes most of the time.
     """
     rows: list[dict[str, Any]] = []
     if "dp" in methods:
@@ -185,9 +186,9 @@ def _rows(
         if method != "dp":
             yield audit.of_records(FIXED_SCALE)
             yield audit.of_shuffled_records()
-        if not as_it_runs or method == "idp_cbls_prose":  # which fails scale frozen already
+        if not as_it_runs or method == "idp_cbls_prose":  # it fails already with fixed scales
             continue
-        if method in {"dp", "dp_um"}:  # their scales are the same on all files of this size
+        if method in {"dp", "dp_um"}:  # scales are equal on all files of this size
             clusters = FIXED if method == "dp" else RECLUSTERED
             yield from audit.of_losses(
                 frozen[clusters], RECOMPUTED_SCALE, clusters, "exact", epsilon
@@ -210,18 +211,18 @@ class MethodAudit:
 
     @cached_property
     def shipped(self) -> Masking:
-        """Centroids and noise scales."""
+        """The centroids and noise scales."""
         return self.clustered.shipped(self.method, self.epsilon)
 
     def claimed(self, unit: str, attribute: str) -> float:
-        """Return the claim for a `unit`: for one `attribute` a part of the budget."""
+        """Return the claim for a `unit`; for one `attribute` it is a part of the budget."""
         attributes = self.clustered.file.ranking.attributes
         return self.epsilon if attribute == ALL or unit == "record" else self.epsilon / attributes
 
     def of_losses(
         self, losses: Sequence[Losses], reading: str, clusters: str, kind: Kind, times: float
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of centroids, attributes and, for clusters that are fixed, records.
+        """Yield the rows of centroids, attributes and, if clusters are fixed, records.
 
         The `losses` of attributes are multiplied by `times`. See `row` for the other arguments,
         `reading`, `clusters` and `kind`.
@@ -246,7 +247,7 @@ class MethodAudit:
             yield self.row(*of, records_beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
-        """Return the row, in a `reading`, of released records if clusters are formed anew."""
+        """Return the row, for a `reading`, of released records if each file has its own clusters."""
         shipped = self.shipped
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
@@ -267,8 +268,9 @@ class MethodAudit:
     def of_data_driven_domain(self) -> dict[str, Any]:
         """Return the row of a domain that is a multiple of the largest value.
 
-        A record above the largest raises U. A value clipped to the old U has positive probability
-        on the file and 0 on the neighbour. All methods clip, except for clusters without noise.
+        A record above the largest value increases U. A value clipped to the old U has positive
+        probability on the file and 0 on the neighbour. All methods clip, except for clusters
+        without noise.
         """
         noisy = bool((self.shipped.scales > 0).any())
         note = "values clipped to U show U, which the largest value made"
@@ -277,7 +279,7 @@ class MethodAudit:
     def _refuted(
         self, refuted: bool, reading: str, attribute: str, note: str, **more: Any
     ) -> dict[str, Any]:
-        """Return a row of records: an infinite epsilon if a release can refute a neighbour."""
+        """Return a row of records, with an infinite epsilon if a release can refute a neighbour."""
         found = np.inf if refuted else 0.0
         kind: Kind = "lower bound"
         return self.row(reading, "record", found, kind, RECLUSTERED, attribute, note=note, **more)
@@ -294,8 +296,8 @@ class MethodAudit:
     ) -> dict[str, Any]:
         """Return one row, for the columns `COLUMNS`; see `claim_row` for `found` and `kind`.
 
-        The `reading` is the interpretation, the `unit` the changed or released object, in one
-        `attribute` or in all. `clusters` are fixed or formed anew. `about` has other columns.
+        The `reading` is the interpretation, the `unit` the released object, in one `attribute` or
+        in all. `clusters` are fixed, or each file has its own. `about` has other columns.
         """
         file, formed = self.clustered.file, self.method != "dp"
         columns = {
