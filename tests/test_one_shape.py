@@ -495,7 +495,7 @@ def test_bad_input_is_refused_in_one_message(call: Callable[[], object], words: 
 
 NO_SENSE = {
     "strata": {
-        "independence": "went out together with region",
+        "independence": "randomized together with region",
         "weighted": "no column of weights 'w'",
     },
     "RRBA": {

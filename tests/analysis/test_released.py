@@ -208,7 +208,7 @@ def test_a_query_over_all_columns_needs_no_table(released: Released) -> None:
     [
         ("sex", "not clear"),
         ("", "without conditions"),
-        ("sexx=F", "no estimates of a column 'sexx'; of sex, income"),
+        ("sexx=F", "no estimates of a column 'sexx'; it has sex, income"),
         ("sex=X", "no category 'X'; it has 'F', 'M'"),
         ("sex<F", "takes one value of a numeric or ordered column"),
         ("age=1", "not a point of its grid; the nearest is 0"),

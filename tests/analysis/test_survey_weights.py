@@ -203,9 +203,9 @@ def test_weighted_independence_is_that_of_the_weighted_table(reports: pd.DataFra
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 0, 0], "1 record, by weights that count for 1, say"),
-        ([1e9, 1, 1], "3 records, by weights that count for 1, say"),
-        ([4, 1, 0], "2 records, by weights that count for 1.47, say"),
+        ([1, 0, 0], "1 record, by weights that count for 1, cannot show"),
+        ([1e9, 1, 1], "3 records, by weights that count for 1, cannot show"),
+        ([4, 1, 0], "2 records, by weights that count for 1.47, cannot show"),
     ],
 )
 def test_as_much_as_one_record_speaks_for_itself_alone(

@@ -1,4 +1,4 @@
-"""Options of estimates, their intervals, and the columns of their tables."""
+"""Options and intervals of estimates, and the columns of their tables."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -63,12 +63,13 @@ def intervals_of(
 ) -> Intervals:
     """Return intervals by `options` for the cells of a `channel`, from `counted` records.
 
-    With `functionals`, shape (functionals, cells), intervals of these sums of cells. Score
-    intervals. With weights, intervals by Student's t around the weighted proportions of the
-    categories (Hajek), for records drawn one by one with replacement. Their coverage at 95 %, with
-    800 records and weights that depend on the answers: if weights count for 7 in 10 (Kish), .93 to
-    .97, and .91 for a category of some 3 records; if for 3 in 10, .92 to .96, and .82 to .85 for
-    categories of 3 and of 8 records. Errors are those of `refuse_one_record`.
+    With `functionals`, shape (functionals, cells), the intervals are for these sums of cells. They
+    are score intervals. With weights, they are intervals by Student's t around the weighted
+    proportions of the categories (Hajek), for records drawn one by one with replacement. At a
+    confidence of 95 %, with 800 records and weights that depend on the answers, their coverage was
+    as follows. Where weighted records count for 7 in 10 (Kish), it was .93 to .97, and .91 for a
+    category of some 3 records. Where they count for 3 in 10, it was .92 to .96, and .82 to .85 for
+    categories of 3 and of 8 records. Errors are as in `refuse_one_record`.
     """
     refuse_one_record(counted, options)
     if options.target == "file" and counted.file is not None and counted.file > counted.records:
@@ -84,9 +85,10 @@ def _of_random_sample(
 ) -> Intervals:
     """Return intervals for a file, if the `counted` records are a simple random sample of it.
 
-    With N counted of M records, the variance is the one for the population less (N - 1) / (M - 1)
-    of the sampling variance, which is the difference between the variances for the population and
-    for the counted records alone. Squared distances of the limits are mixed in the same proportion.
+    The sampling variance is the difference between the variances for the population and for the
+    counted records alone. With N counted of M records, the variance is the one for the population
+    less (N - 1) / (M - 1) of the sampling variance. Squared distances of the limits are mixed in
+    the same proportion.
     """
     assert counted.file is not None
     population = replace(options, target="population")
@@ -107,15 +109,15 @@ def _of_random_sample(
 
 
 def refuse_one_record(counted: Counted, options: EstimateOptions) -> None:
-    """Raise `DeniableError` if fewer than two records, by their weights (Kish), are `counted`.
+    """Raise `DeniableError` if fewer than two records are `counted`, by their weights (Kish).
 
     If the target of `options` is the file, one record is enough.
     """
     if options.target == "population" and (number := float(counted.counts.sum())) < MIN_RECORDS:
         of = "" if counted.weighted is None else f", by weights that count for {number:.3g},"
         raise DeniableError(
-            f"{counted.records} record{'s'[: counted.records > 1]}{of} say nothing of how records "
-            "of the population differ; ask for the target 'file'"
+            f"{counted.records} record{'s'[: counted.records > 1]}{of} cannot show how records of "
+            "the population differ; ask for the target 'file'"
         )
 
 
@@ -154,8 +156,8 @@ def cells_as_columns(
 ) -> dict[str, Any]:
     """Return a column for each attribute of a `domain`: its value in each cell.
 
-    The `columns` are those of the schema. If a name is `taken` by a column of estimates,
-    " (column)" follows it.
+    The `columns` of the schema are given by name. If a column of estimates has the name of an
+    attribute (`taken`), " (column)" follows the name.
     """
     codes = np.unravel_index(np.arange(domain.size), domain.shape)
     found = {}

@@ -23,7 +23,7 @@ from deniable.estimation import (
 from deniable.responses import Counted, Responses, Table, TableStratum
 
 REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
-"""The method of estimates if matrices are kept back."""
+"""The method of estimates if the data owner keeps the matrices back."""
 ColumnValues = dict[str, Any]  # the columns of a table of estimates, by name
 
 
@@ -74,7 +74,7 @@ class Estimator:
     def consistent(self, table: Table) -> Distribution:
         """Return the consistent distribution of a `table`, over its cells in their order.
 
-        Tables of a part of a cluster are summed from the cluster, so that all of these agree.
+        Tables of a part of a cluster are sums over the whole cluster, so they agree.
         """
         source = _of_cluster(table)
         found = self._distribution(source)
@@ -85,7 +85,7 @@ class Estimator:
     ) -> ColumnValues:
         """Return the columns of the estimates of a `table` by `options`, one value per cell.
 
-        With `functionals`, shape (functionals, cells), one value for each of these sums of cells.
+        With `functionals`, shape (functionals, cells), there is one value per sum of cells.
         """
         if not table.countable:
             return scored(table, self.source, self.weight, options)
@@ -104,7 +104,7 @@ class Estimator:
     def unbiased(self, table: Table, options: EstimateOptions) -> tuple[Floats, Floats]:
         """Return the estimates of the cells of a `table` by `options`, and standard errors.
 
-        Through a singular invariant matrix these are the proportions of the randomized values.
+        For a singular invariant matrix these are the proportions of the randomized values.
         """
         if not table.countable or table.kept_back:
             columns = self.columns(table, options)
@@ -125,7 +125,7 @@ class Estimator:
 
 
 def _of_cluster(table: Table) -> Table:
-    """Return the table by the whole cluster, if its distribution takes seconds at most."""
+    """Return the table of the whole cluster if its distribution takes at most some seconds."""
     whole = table.whole_cluster
     if whole is not None and whole.countable and likelihood_is_fast(whole.channel):
         return whole
@@ -135,7 +135,8 @@ def _of_cluster(table: Table) -> Table:
 def _distribution(table: Table, counted: Counted) -> Distribution:
     """Return the consistent distribution of the cells of a `table`.
 
-    Each stratum has its own likelihood, so distributions are mixed by the strata's proportions.
+    Each stratum has its own likelihood. So the result is the mean of the distributions of the
+    strata, weighted by the proportions of the strata.
     """
     if table.kept_back:
         return Distribution(counted.proportions, REPORTED, np.nan)
@@ -152,7 +153,7 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
 
 
 def refuse_impossible(table: Table, counted: Counted) -> None:
-    """Raise `DataError` if `counted` records of a `table` with strata have impossible values."""
+    """Raise `DataError` if a `counted` record of a `table` has a value its stratum cannot have."""
     if not table.strata:
         return
     left = counted.tally.copy()
@@ -176,7 +177,7 @@ def _columns_within(
     few = options.target == "population" and counted.counts.sum() < MIN_RECORDS
     own = replace(options, target="file") if few else options
     limits = _limits(stratum.channel, counted, functionals, own)
-    if few:  # one record says nothing of how records of the population differ
+    if few:  # one record cannot show how records of the population differ
         limits = [limits[0], *[np.full(len(functionals), np.nan)] * 3]
     found = consistent(stratum.channel, counted.counts)
     found = replace(found, proportions=functionals @ found.proportions)
@@ -212,7 +213,7 @@ def _limits_of_cells(table: Table, counted: Counted, options: EstimateOptions) -
 def _limits(
     channel: Channel, counted: Counted, functionals: Floats | None, options: EstimateOptions
 ) -> list[Floats]:
-    """Return estimates, standard errors and limits; NaN through a singular matrix."""
+    """Return estimates, standard errors and limits; all are NaN if the matrix is singular."""
     if channel.singular:
         return [np.full(channel.size if functionals is None else len(functionals), np.nan)] * 4
     found = intervals_of(channel, counted, functionals, options)
@@ -225,7 +226,7 @@ def _by_bound(
     """Return the columns of proportions of randomized values, if matrices are kept back.
 
     See `deniable.estimation.bounded_proportions`. Raises `DeniableError` for other weights than
-    the plan's: the matrices are not invariant for those proportions.
+    the plan's, because the matrices are not invariant for such proportions.
     """
     if counted.weight != table.weight:
         w = table.weight
@@ -243,9 +244,9 @@ def _own_proportions(
 ) -> dict[str, Floats]:
     """Return standard errors and limits of proportions of randomized values, unbiased here.
 
-    By the normal distribution ([pram], (2.4) and (2.5); with weights see
-    `deniable.estimation.weighted_own_proportions`). Empty for pairs of clusters and for other
-    weights than the plan's: the matrices are not invariant for those proportions.
+    They follow from the normal distribution: [pram], (2.4) and (2.5), with weights see
+    `deniable.estimation.weighted_own_proportions`. They are NaN for pairs of clusters and for other
+    weights than the plan's, because the matrices are not invariant for such proportions.
     """
     values = functionals @ counted.proportions
     errors = np.full(len(values), np.nan)

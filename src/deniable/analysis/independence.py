@@ -25,8 +25,8 @@ from deniable.errors import DeniableError
 from deniable.responses import Responses, Table
 
 MAX_TESTED = 512
-"""Cells, and randomized values, of a table that is tested by its counts. Monte Carlo tables of
-1,024 cells take most of a minute."""
+"""Largest number of cells, and of randomized values, of a table that is tested by its counts. Monte
+Carlo tables of 1,024 cells take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
 MAX_ORDERED = 1 << 33  # products of scores in all random orders: some seconds
 
@@ -43,12 +43,12 @@ class _Found:
 def tested(table: Table, protected: Responses, weight: str | None, seed: int) -> pd.DataFrame:
     """Return the test that the columns of a `table` are mutually independent, in one row.
 
-    Rao's score test of the randomized values of `protected` records; see
+    The test is Rao's score test of the randomized values of `protected` records; see
     `deniable.contingency.channel_test`. If its rule of validity fails, the p-value is from Monte
-    Carlo tables of the fitted null, by the `seed`. With a column of weights, `weight`, the
-    generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with too many
-    randomized values are tested by scores of single records (`_by_scores`). Raises `DeniableError`
-    if the table cannot be tested, or the rule fails for weighted records.
+    Carlo tables of the fitted null hypothesis, by the `seed`. With a column of weights, `weight`,
+    it is the generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with
+    too many randomized values are tested by scores of single records (`_by_scores`). Raises
+    `DeniableError` if the table cannot be tested, or the rule fails for weighted records.
     """
     about = {"columns": table.label, "null": "independent of each other"}
     found = asdict(_tested(table, protected, weight, seed))
@@ -66,8 +66,8 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
         if not found.valid:
             raise DeniableError(
                 f"independence of {', '.join(table.domain.names)}: too few records by weights, "
-                f"which count for {counted.counts.sum():,.0f}, for such a table through its "
-                "channel; name fewer columns, or test without weights"
+                f"which count for {counted.counts.sum():,.0f}, for this table and its channel; "
+                "name fewer columns, or test without weights"
             )
     else:
         limits: dict[str, Any] = {"tables": MONTE_CARLO, "enough": ENOUGH}
@@ -87,8 +87,8 @@ def tested_tables(
     There is one row per table: ``columns``, ``records``, ``statistic``, ``degrees_of_freedom``,
     ``p_value``, ``valid`` (whether the p-value follows from the limiting distribution),
     ``p_value_by``, and the p-values and decisions of `deniable.contingency.adjusted_for_number`.
-    ``attrs["left_out"]`` has the tables left out, with the reasons. The parameters `responses`,
-    `weight` and `seed` are as in `tested`.
+    ``attrs["left_out"]`` has the tables left out, with the reasons. The `weight` and the `seed` are
+    as in `tested`, and the `responses` have the randomized values.
     """
     rows: dict[Table, dict[str, Any]] = {}
     left_out, together = dict(chosen.left_out), list[Table]()
@@ -126,9 +126,9 @@ def tested_tables(
 def tested_by_mcindep(chosen: ChosenTables, responses: Responses, seed: int) -> pd.DataFrame:
     """Test each of `chosen` tables by the algorithm of MCIndep, with the noise of its channel.
 
-    [rrba], 7.3; `deniable.contingency.monte_carlo_test` has the columns, with the rule of five as
-    published. The level is .05. ``attrs["left_out"]`` has the tables left out, with the reasons.
-    The `responses` have the randomized values, and `seed` draws the sampled tables.
+    See [rrba], 7.3. The columns are as in `deniable.contingency.monte_carlo_test`, with the rule of
+    five as published. The level is .05. ``attrs["left_out"]`` has the tables left out, with the
+    reasons. The `responses` have the randomized values. The `seed` is for the sampled tables.
     """
     rows, left_out = list[dict[str, Any]](), dict(chosen.left_out)
     for table in chosen.tables:
@@ -162,7 +162,8 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
     columns. For two columns with square channels this is Pearson's statistic of the randomized
     values. If columns are independent, so are their randomized values, and all orders of a column
     are equally likely. So the p-value is the proportion of random orders with a statistic as large,
-    counted as `channel_test` counts tables; of many records it is by chi-squared.
+    counted as `channel_test` counts tables. For many records it is from the chi-squared
+    distribution.
     """
     scores = Scores(protected, table.sides, [np.eye(side.cells.size) for side in table.sides])
     pairs = zip(scores.matrices, scores.counted, strict=True)
@@ -212,8 +213,8 @@ def _refuse_untestable(table: Table, weight: str | None) -> None:
     if not table.whole:
         others = [name for name in table.cells.names if name not in table.domain.names]
         raise DeniableError(
-            f"{names}: went out together with {', '.join(others)}, through a channel that tells of "
-            "all of them at once; name these columns too"
+            f"{names}: randomized together with {', '.join(others)}, by one channel; name these "
+            "columns too"
         )
     if _few(table):
         return

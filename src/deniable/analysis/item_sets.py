@@ -13,7 +13,7 @@ from deniable.errors import DeniableError, shown
 from deniable.pram import Transactions, frequent_item_sets, item_set_supports, rule_confidences
 from deniable.responses import Responses
 
-AT_ONCE = 32  # columns that are held in memory before they become bits
+AT_ONCE = 32  # columns that are read at a time, before they become bits
 MAX_BITS = 1 << 31  # values of all items and records in memory, of one bit each: 256 MB
 Rules = Sequence[tuple[Sequence[str], Sequence[str]]]
 
@@ -30,10 +30,11 @@ class ItemSetEstimates:
     def item_sets(
         self, minimum_support: float, *, target: Target = "population", **options: Any
     ) -> pd.DataFrame:
-        """Search for frequent item sets; see `deniable.pram.frequent_item_sets`.
+        """Search for frequent item sets.
 
-        The parameters `minimum_support`, `target` and `**options` are as there.
-        ``attrs["left_out"]`` has the columns that are not items, with the reasons.
+        The parameters `minimum_support`, `target` and `**options` are as in
+        `deniable.pram.frequent_item_sets`. ``attrs["left_out"]`` has the reason for each column
+        that is not an item.
         """
         channels, left_out = self._items()
         known = self._transactions(tuple(channels))
@@ -42,14 +43,14 @@ class ItemSetEstimates:
         return found
 
     def supports(self, item_sets: Sequence[Sequence[str]], **options: Any) -> pd.DataFrame:
-        """Estimate supports of `item_sets` as `deniable.pram.item_set_supports` by `**options`."""
+        """Estimate supports of `item_sets`; for `**options` see `pram.item_set_supports`."""
         if isinstance(item_sets, str) or any(isinstance(names, str) for names in item_sets):
             raise DeniableError(f"{shown(item_sets)}: give lists of items, as [['a', 'b'], ['c']]")
         known = self._transactions([name for names in item_sets for name in names])
         return item_set_supports(known, item_sets, **options)
 
     def rules(self, rules: Rules, **options: Any) -> pd.DataFrame:
-        """Estimate association `rules` as `deniable.pram.rule_confidences` by `**options`."""
+        """Estimate association `rules`; for `**options` see `pram.rule_confidences`."""
         for rule in rules:
             if isinstance(rule, str) or len(rule) != 2 or any(isinstance(s, str) for s in rule):
                 raise DeniableError(f"{shown(rule)}: give two lists of items, as (['a'], ['b'])")

@@ -29,7 +29,7 @@ MAX_CELLS = 50_000  # cells of all tables together; consistency then takes some 
 
 @dataclass(frozen=True, eq=False)
 class ChosenTables:
-    """Tables to analyse together; `left_out` has the labels of other default ones, with reasons."""
+    """Tables to analyse together; `left_out` has the reason for each default table left out."""
 
     tables: tuple[Table, ...]  # to analyse
     left_out: dict[str, str]
@@ -45,10 +45,10 @@ class ChosenTables:
     ) -> "ChosenTables":
         """Return the `requested` tables of some `responses`, or the default ones.
 
-        The default ones are the collected tables of a collection, else (or with `pairs_alone`) all
-        pairs of columns of the `domain` with at most 400 cells; the smallest ones first, up to
-        50,000 cells in all. Raises `DeniableError` if there is no table, or a requested one cannot
-        be estimated, or the requested ones have more cells.
+        By default these are the collected tables of a collection. Otherwise (or with `pairs_alone`)
+        they are all pairs of columns of the `domain` with at most 400 cells, the smallest ones
+        first, up to 50,000 cells in all. Raises `DeniableError` if no table is left, if a requested
+        one cannot be estimated, or if the requested ones have over 50,000 cells.
         """
         if requested is not None:
             names = list(dict.fromkeys(tuple(each) for each in requested))
@@ -160,9 +160,9 @@ def consistent_estimates(
 ) -> ConsistentEstimates:
     """Return the closest tables that agree on all shared marginal distributions ([rrba], 4.3).
 
-    Weighted least squares; the weight of a table is one over the average variance of its cells. See
-    `deniable.contingency.agreement`. The `columns` are those of the schema; `chosen`, `responses`
-    and `weight` are as in `unbiased_estimates`.
+    The method is weighted least squares; the weight of a table is one over the average variance of
+    its cells. See `deniable.contingency.agreement`. The `columns` of the schema are given by name.
+    `chosen`, `responses` and `weight` are as in `unbiased_estimates`.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
     noisy = [NoisyTable(each.names, each.proportions, each.precision) for each in estimates]
@@ -180,11 +180,11 @@ def two_step_estimates(
 ) -> pd.DataFrame:
     """Return the nearest non-negative tables, and the independence models fitted to these.
 
-    [rrba], section 6; see `deniable.contingency.two_step_estimate`. There is one row per cell of a
-    table: ``columns`` and ``values``, joined by " x "; ``estimate``; ``nearest``, which is not
+    See [rrba], section 6, and `deniable.contingency.two_step_estimate`. There is one row per cell
+    of a table: ``columns`` and ``values``, joined by " x "; ``estimate``; ``nearest``, which is not
     negative and sums to 1; ``independent``, expected if the columns were independent.
-    ``attrs["left_out"]`` has the tables left out, with the reasons. The parameters `chosen`,
-    `responses` and `weight` are as in `unbiased_estimates`.
+    ``attrs["left_out"]`` has the tables left out, with the reasons. `chosen`, `responses` and
+    `weight` are as in `unbiased_estimates`.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
     steps: dict[TableEstimate, dict[str, Floats]] = {}

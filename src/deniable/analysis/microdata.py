@@ -1,4 +1,4 @@
-"""Records from the estimates of a release: weighted records and synthetic records."""
+"""Weighted records and synthetic records, from the estimates of a release."""
 
 import warnings
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ class StratumRecords:
 def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]:
     """Return the `protected` records of each stratum, with a distribution of each cluster.
 
-    The most likely distribution; through invariant matrices the proportions of the randomized
-    values, which are unbiased, already a distribution, and nearer to the original ones. There is
-    one of `tables` for each cluster.
+    It is the distribution of maximum likelihood. For invariant matrices it is the proportions of
+    the randomized values, which are unbiased and nearer to the original ones. There is one of the
+    `tables` per cluster.
     """
     read_names = {name for table in tables for name in table.reports.names}
     read = [[p.joint(table.reports) for table in tables] for p in protected.batches(read_names)]
@@ -77,18 +77,19 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]
 def adjusted(protected: Responses) -> pd.DataFrame:
     """Return weights of the `protected` records that give the estimated marginal distributions.
 
-    RR-Adjustment ([multirr], Algorithm 2) for the clusters with categories as randomized values.
-    Each stratum is adjusted by itself and keeps its proportion of the records. There is one row per
-    record: ``record``, its number in the file from 1, ``weight``, with sum 1, in the order of the
-    file. In ``.attrs``: ``left_out`` (columns that are not adjusted), ``sweeps`` and ``gap`` (the
-    largest of any stratum; see `deniable.randomized_response.adjustment.Adjustment`),
-    ``effective_records`` (equally weighted records with the same sum of squared weights). Raises
-    `DeniableError` if no column's randomized values are categories.
+    The method is RR-Adjustment ([multirr], Algorithm 2) for the clusters with categories as
+    randomized values. Each stratum is adjusted by itself and keeps its proportion of the records.
+    There is one row per record, in the order of the file: ``record``, its number from 1, and
+    ``weight``, with sum 1. ``.attrs`` has ``left_out`` (columns that are not adjusted), ``sweeps``
+    and ``gap`` (the largest of any stratum; see
+    `deniable.randomized_response.adjustment.Adjustment`), and ``effective_records`` (equally
+    weighted records with the same sum of squared weights). Raises `DeniableError` if no column has
+    its categories as randomized values.
     """
     clusters = protected.clusters()
     if not (tables := [table for table in clusters if table.returns_categories]):
         raise DeniableError(
-            "no column's reports are categories of its own, so weights cannot make them add up; "
+            "no column has its own categories as randomized values, so records cannot be weighted; "
             "use the tables, or synthetic records"
         )
     weights, adjustments = weights_of(strata_of(protected, tables))
@@ -123,17 +124,17 @@ def synthetic_records(
 ) -> pd.DataFrame:
     """Return synthetic records with the randomized columns of a `schema`, in their types.
 
-    By clusters, the records have each cluster's estimated distribution as closely as whole records
-    allow. Clusters are matched at random, so columns of different clusters are independent. By
-    weights, `protected` records are repeated. Strata keep their proportions. `records`,
-    at least 1, is their number, and `seed`, at least 0, decides the draws. Raises `DeniableError`
-    if `records` is below 1, a channel reveals nothing of some categories, or randomized values are
-    not categories and the `basis` is "weights".
+    With the `basis` "clusters", the records have the estimated distribution of each cluster, up to
+    rounding to whole records. Clusters are matched at random, so columns of different clusters are
+    independent. With the basis "weights", `protected` records are repeated. Strata keep their
+    proportions. There are so many `records`, at least 1, drawn by the `seed`, at least 0. Raises
+    `DeniableError` if `records` is below 1, a channel reveals nothing about some categories, or the
+    basis is "weights" and randomized values are not categories.
     """
     tables, domain = protected.clusters(), schema.domain()
     if basis == "weights" and not all(table.returns_categories for table in tables):
         raise DeniableError(
-            "some columns' randomized values are not categories, so that no records can be "
+            "the randomized values of some columns are not categories, so records cannot be "
             "repeated; make synthetic records by clusters"
         )
     strata, source = strata_of(protected, tables), np.random.default_rng(seed)

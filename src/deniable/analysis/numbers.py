@@ -19,7 +19,7 @@ Row = tuple[str, float, float, float, float]
 COLUMNS = ["statistic", "estimate", "standard_error", "ci_low", "ci_high"]
 QUARTILES: tuple[float, ...] = (0.25, 0.5, 0.75)
 MAX_LEVELS = 512
-"""Points at which the distribution function has an interval; of finer grids, evenly spaced ones."""
+"""Points at which the distribution function has an interval; evenly spaced on finer grids."""
 
 
 def summarized(
@@ -33,14 +33,15 @@ def summarized(
 
     They are estimated by `options` from the column's `table` of a `known` estimator. Mean and
     standard deviation follow from the unbiased estimate, with the error of their linearization. The
-    variance adds the squared error of the mean, by which the spread around an estimated mean falls
-    short. The standard deviation and its limits are roots of the variance's, 0 if negative.
+    spread around an estimated mean is too small by the squared error of the mean, which is added to
+    the variance. The standard deviation and its limits are roots of the variance and its limits, or
+    0 if these are negative.
 
     A quantile is the smallest point up to which the consistent distribution has the proportion, one
     of `shares`, or the end of its interval if that point lies outside. The interval inverts tests
-    of the distribution function (Woodruff, 1952). It contains each point q for which the intervals
-    of the unbiased estimate refuse neither that the proportion up to q is smaller nor that the
-    proportion below q is as large. Raises `DeniableError` if a proportion is not in (0, 1).
+    of the distribution function (Woodruff, 1952). It contains each point q if, by the intervals of
+    the unbiased estimate, the proportion up to q may reach the given one, and the proportion below
+    q may be smaller. Raises `DeniableError` if a proportion is not in (0, 1).
     """
     for share in shares:
         if not 0 < share < 1:
@@ -102,7 +103,7 @@ class _NumericColumn:
         weights = np.zeros((levels.size, self.present.size))
         weights[:, self.present] = (np.arange(points.size) <= levels[:, None]) - share
         found = self.intervals(weights)
-        # A limit that does not exist (weighted, of a file) refuses nothing.
+        # A limit that does not exist (weighted, of a file) excludes nothing.
         reached = np.flatnonzero(~(found.high < 0))
         short = np.flatnonzero(~(found.low >= 0))
         first = reached[0] if reached.size else levels.size - 1

@@ -1,4 +1,4 @@
-"""The estimates of a test release of an own file, compared with the original records."""
+"""Compare the estimates of a test release of an own file with the original records."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ def compare_test_release(public: Path | str, source: Any, seed: int) -> pd.DataF
     """Compare the estimates of a test release with the original records, all in memory at once.
 
     `public` is the folder with the protected file, and `source` the original file or table. The
-    `seed`, a whole number from 0, is of the redraws that measure the coverage of intervals. The
+    `seed`, an integer from 0, is for the redraws that measure the coverage of intervals. The
     columns are as in `deniable.plans.Plan.compare_with_original`, with ``mode`` and
-    ``data_source``. The table is confidential. Raises `DeniableError` if a file is damaged, or does
+    ``data_source``. The table is confidential. Raises `DeniableError` if a file is damaged or does
     not match the plan.
     """
     released = Released(public)

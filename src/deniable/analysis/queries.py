@@ -34,10 +34,10 @@ _CONDITION = re.compile(
 def parsed_query(query: Query, schema: Schema) -> dict[str, Flags]:
     """Return the categories of each column that satisfy a query, as flags.
 
-    ``=`` holds for each of the values between ``|``, ``!=`` for all others, a missing value
-    included. ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns, and never hold
-    for a missing value, which is written ``(missing)``. Several conditions on a column must all
-    hold. As a mapping, the `query` has a value, or a list of values, by column of the `schema`.
+    ``=`` holds for each of the values between ``|``, and ``!=`` for all others, also a missing
+    value. ``<``, ``<=``, ``>`` and ``>=`` are for numeric and ordered columns, and never hold for a
+    missing value, which is written ``(missing)``. Several conditions on a column must all hold. As
+    a mapping, the `query` has a value, or a list of values, by column of the `schema`.
 
     On a grid, ``=`` takes a point and holds for all values that count at it. An order takes a
     boundary: the middle of two points, or an edge between two intervals. A value that equals a
@@ -98,7 +98,7 @@ def _bare(text: str) -> str:
 def _randomized(schema: Schema, name: str) -> Column:
     columns = {column.name: column for column in schema.randomized}
     if name not in columns:
-        text = f"the release has no estimates of a column {name!r}; of {', '.join(columns)} it has"
+        text = f"the release has no estimates of a column {name!r}; it has {', '.join(columns)}"
         raise DeniableError(text)
     return columns[name]
 
@@ -185,11 +185,11 @@ def _not_answerable(column: Column, sign: str, value: str, near: Floats, *, exac
 def answered(
     where: Query, schema: Schema, known: Estimator, options: Sequence[EstimateOptions]
 ) -> pd.DataFrame:
-    """Return the proportion of records, or of weights, that satisfy a query, in a row per option.
+    """Return the proportion of records, or of weights, that satisfy a query.
 
     The query `where` and the `schema` are as in `parsed_query`. The estimator `known` has the
-    responses, and there is a row for each of `options`. If the randomized values of the query's
-    columns are too many to count, scores of single records are used, for any number of columns
+    responses. There is one row for each of the `options`. If the columns of the query have too many
+    randomized values to count, scores of single records are used, for any number of columns
     (`deniable.analysis.scores`).
     """
     conditions = parsed_query(where, schema)

@@ -1,4 +1,4 @@
-"""Estimates for readers: notes, rounded numbers, and a page without external files."""
+"""Estimates for display: notes, rounded numbers, and a page without external files."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

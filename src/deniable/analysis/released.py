@@ -44,15 +44,15 @@ from deniable.schema import Schema
 class Released(ItemSetEstimates):
     """Estimates from the public folder of a release, or from protected records in memory.
 
-    All kinds of plans have the same methods, and all tables of estimates have the same columns. A
-    method that a kind of plan has no estimates for raises an error with the reason.
+    All kinds of plans have the same methods, and all tables of estimates have the same columns. If
+    a kind of plan does not allow the estimates of a method, an error states the reason.
 
-    Estimates are unbiased or nearly so, and may lie outside [0, 1]. Next to them there is a
-    ``consistent`` distribution, and ``consistent_by`` names its method. Intervals (``ci_low``,
-    ``ci_high``) have a ``confidence``, each on its own, for a ``target``: the "population" that the
-    records were drawn from, one by one, or the "file", these records themselves. Records count as
-    one each, or by the released column of weights that `weight` names; records of weight 0 are left
-    out. Estimates use no privacy budget.
+    Estimates are unbiased or nearly so, and may lie outside [0, 1]. There is also a ``consistent``
+    distribution, and ``consistent_by`` names its method. Intervals (``ci_low``, ``ci_high``) have a
+    ``confidence``, each on its own, for a ``target``. It is the "population" from which the records
+    were drawn one by one, or the "file", these records themselves. Records count as one each, or by
+    the released column of weights that `weight` names. Records of weight 0 are left out. Estimates
+    use no privacy budget.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class Released(ItemSetEstimates):
         by_stratum : bool
             Whether rows of each stratum follow, with its name in a column ``stratum``, else empty.
         **options
-            ``weight``: name of a released column, the weights that records count by.
+            ``weight``: name of a released column of weights by which records count.
             ``target``: "population" (the default), "file" or "both", with two rows per category.
             ``confidence``: in (0, 1), by default .95.
             ``inverse``: for channels with more randomized values than categories, "least" (the
-            default), the left inverse of least variance, or "own", the channel's. On average over
+            default) is the left inverse of least variance, and "own" the channel's. On average over
             redraws the first has the smaller error; the second is exactly unbiased. See
             `deniable.channels.Inverse`.
 
@@ -124,8 +124,8 @@ class Released(ItemSetEstimates):
         Raises
         ------
         DeniableError
-            If a name is unknown or a column too large, or if one record alone would have to
-            represent a population.
+            If a name is unknown, a column is too large, or the target is the population and there
+            is only one record.
         """
         tables = [self._table([name]) for name in self._named(names)]
         known, wanted = self._estimator(**options)
@@ -145,11 +145,11 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of columns of numbers, by default of all.
 
-        In the unit of the column, on its grid, among values that are not missing; one row per
-        statistic. See `deniable.analysis.numbers.summarized`. The levels of the `quantiles` are in
-        (0, 1); `names` and `**options` are as in `margins`, and masked numbers have the file as
-        their only target. Raises `DeniableError` if a column is not released as numbers, or a level
-        is not in (0, 1).
+        There is one row per statistic, in the unit of the column, on its grid, among values that
+        are not missing. See `deniable.analysis.numbers.summarized`. The levels of the `quantiles`
+        are in (0, 1). `names` and `**options` are as in `margins`, but masked numbers have the file
+        as their only target. Raises `DeniableError` if a column is not released as numbers, or a
+        level is not in (0, 1).
         """
         named = None if names is None else self._named(names)
         masked = self.responses.numbers(named, quantiles, **options)
@@ -181,9 +181,9 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return the table of some columns, of any clusters: one row per cell.
 
-        A column for each name, then the columns of `margins`. At most 65,536 cells, or 1,048,576 if
-        there are not more randomized values either. The parameters `names`, `by_stratum` and
-        `**options`, and errors, are as in `margins`.
+        There is one column per name, then the columns of `margins`. A table has at most 65,536
+        cells, or 1,048,576 if it also has at most so many randomized values. The parameters
+        `names`, `by_stratum` and `**options`, and errors, are as in `margins`.
         """
         known, wanted = self._estimator(**options)
         parts = [
@@ -244,8 +244,8 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return the test, adjusted for randomization, that columns are independent of each other.
 
-        More than two columns, `names`, are tested all together. The `weight` is as in `margins`,
-        and the `seed`, from 0, is of Monte Carlo tables, if the p-value needs these. See
+        More than two columns, `names`, are tested all together. The `weight` is as in `margins`.
+        The `seed`, from 0, is for Monte Carlo tables, if the p-value needs these. See
         `deniable.analysis.independence.tested`.
         """
         return tested(self.responses.table(self._named(names)), self.responses, weight, seed)
@@ -303,9 +303,9 @@ class Released(ItemSetEstimates):
         """Return synthetic records that have the estimated distribution of each cluster.
 
         See `deniable.analysis.microdata.synthetic_records`. There are so many `records`, at least
-        1, by default as many as protected ones, drawn by the `seed`, from 0. Their `basis` is
-        "clusters", the cells that are estimated for each cluster, matched at random, or "weights",
-        the protected records, repeated by their adjusted weights.
+        1, by default as many as protected ones, drawn by the `seed`, from 0. With the `basis`
+        "clusters", the estimated cells of all clusters are matched at random. With "weights", the
+        protected records are repeated by their adjusted weights.
         """
         self._refuse_without_records("synthetic records")
         number = self.records if records is None else records

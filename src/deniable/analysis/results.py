@@ -1,4 +1,4 @@
-"""The plan of a public folder, and tables of estimates as files, marked with their release."""
+"""The plan of a public folder, and tables of estimates for files, marked with their release."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,12 +17,12 @@ MARKS = ("mode", "data_source")
 
 
 def plan_in(folder: Path) -> Plan:
-    """Return the plan of a public `folder`; raise `DataError` if it is none, or has other files."""
+    """Return the plan of a public `folder`; raise `DataError` for other folders or other files."""
     if not (folder / PLAN).is_file():
         folders = (folder / name for name in (PUBLIC, TEST))
         inside = next((each for each in folders if (each / PLAN).is_file()), None)
         raise DataError(
-            f"{folder}: no {PLAN}, so no public folder of a release; give "
+            f"{folder}: no {PLAN}, so not the public folder of a release; give "
             f"{inside or 'the folder public/ that deniable protect left'}"
         )
     refuse_other_files(folder)
@@ -67,9 +67,9 @@ def as_results(
 
 
 def with_full_precision(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return a `table` whose numbers in some `columns` are written with all their digits.
+    """Return a `table` with the numbers in some `columns` as texts with all their digits.
 
-    For consistent tables: nine digits undo their agreement to 1e-9.
+    Consistent tables agree to 1e-9, and nine digits would not preserve this.
     """
     texts = {
         name: [repr(number) if np.isfinite(number) else "" for number in table[name].tolist()]

@@ -18,7 +18,7 @@ from deniable.estimation import euclidean_projection, student
 from deniable.records import Domain
 from deniable.responses import Responses, Side, Table, cells_of
 
-AT_ONCE = 1 << 22  # scores that are held at a time
+AT_ONCE = 1 << 22  # scores that are in memory at a time
 
 
 class Scores:
@@ -54,9 +54,9 @@ class Scores:
     def estimates(self, options: EstimateOptions) -> tuple[list[Floats], int]:
         """Return estimates, standard errors and limits by `options`, and the number of records.
 
-        Arrays have one value for one set of each side; the last side changes first. Intervals are
-        by Student's t, or for the file by the normal distribution, from the linearization of the
-        weighted mean (`deniable.estimation.survey_weights`). Errors are those of
+        Arrays have one value per combination of sets, one set of each side; the last side changes
+        first. Intervals are by Student's t, or for the file by the normal distribution, from the
+        linearization of the weighted mean (`deniable.estimation.survey_weights`). Errors are as in
         `deniable.analysis.answers.refuse_one_record`.
         """
         refuse_one_record(self.counted[0], options)
@@ -84,7 +84,7 @@ class Scores:
 def factors(
     matrices: Sequence[Floats], codes: Sequence[Codes]
 ) -> Iterator[tuple[slice, Floats, Floats]]:
-    """Yield some records at a time, and two factors of their scores, of shape (sets, records).
+    """Yield slices of the records, and two factors of their scores, of shape (sets, records).
 
     The first factor is the product of all sides but the last, the second is the last side. The
     `matrices` have the scores of each side, shape (sets, reports), and `codes` the randomized

@@ -17,9 +17,9 @@ def shrunk(table: Table, known: Estimator, inverse: Inverse, stratum: str = "") 
     """Return the distribution of a `table` of two columns that is pulled towards independence.
 
     The unbiased estimate moves towards the product of its marginal distributions, by the estimated
-    proportion of noise in the distance between both; then it is projected onto the distributions.
-    Strata are shrunk one by one and mixed by their proportions. The estimator `known` counts the
-    records, of all strata or of the one named `stratum`, and the `inverse` is "least" or "own". The
+    proportion of noise in the distance between both. Then it is projected onto the distributions.
+    Strata are shrunk one by one, and weighted by their proportions. The estimator `known` counts
+    the records, of all strata or of the one named `stratum`. The `inverse` is "least" or "own". The
     result has the shape (cells of the table,), and is NaN if a matrix is singular.
     """
     counted, blocks = known.counted(table), table.blocks or tuple(s.cells for s in table.sides)
@@ -61,7 +61,7 @@ def _of_one_block(
 def _of_two_blocks(
     domain: Domain, blocks: tuple[Domain, ...], channel: Channel, counted: Counted
 ) -> tuple[Floats, float]:
-    """Return what `_of_one_block` does for blocks that were randomized independently.
+    """Return the result of `_of_one_block` for blocks that were randomized independently.
 
     Then h is the product of (score of the first attribute - t) and (score of the second - u).
     """
