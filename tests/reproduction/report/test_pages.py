@@ -146,7 +146,7 @@ def test_what_to_use_for_utility_follows_from_a_claim_whatever_its_badge(
     page = render(dataclasses.replace(contents, tables=tables))
     cards = [words(card) for card in section(page, "glance").split("<article")[1:]]
     assert all(re.search(r"For utility: *\S", card) for card in cards)
-    advice = "add RR-Adjustment: its errors are 0.5 to 0.8 of those without it."
+    advice = "add RR-Adjustment: it multiplies errors by 0.5 to 0.8."
     assert any(advice in card for card in cards) == advised
 
 
@@ -164,7 +164,7 @@ def test_cards_say_what_the_one_audit_says(files: dict[str, str], contents: Cont
     assert theorem.beyond == pytest.approx(beyond, rel=1e-6)
     rows = rows[rows["unit"] == "answer"]
     assert f"{rows['hold'].sum()} of {rows['cases'].sum()} settings" in theorem.found
-    stated = told["Stated ε of whole records are kept to"]
+    stated = told["The stated ε of whole records"]
     own = audited[(audited["claim"] == OF_MATRICES) & audited["mechanism"].eq("rr_independent")]
     assert f"RR-Independent {own['hold'].sum()} of {own['cases'].sum()}" in stated.found
     published = audited[audited["claim"].str.endswith("published")]

@@ -487,7 +487,7 @@ def test_the_banner_stands_on_surrogate_data_and_only_there(page: str, surrogate
 
 
 def test_sentences_on_trends_stand_apart(page: str) -> None:
-    said = words(section(page, "clusters")).partition("independent runs do.")[2]
+    said = words(section(page, "clusters")).partition("independent replicates?")[2]
     assert re.match(r" adult: they do[^.]*\([^)]*\)[^.]*\. adult6: they do", said)
 
 
@@ -524,13 +524,13 @@ def test_no_sign_of_a_verdict_is_on_surrogate_data_in_any_section(
 
 def test_an_attribute_is_shown_under_every_reading(page: str, contents: Contents) -> None:
     part = words(section(page, "about"))
-    assert "the attribute colour with its 3 categories, at p = 0.7" in part
+    assert "the attribute colour with 3 categories, at p = 0.7" in part
     keep = contents.tables["multirr_propagation"].query(
         "attribute == 'colour' and reading == 'keep' and p == 0.7"
     )
     assert keep["diagonal_weight"].iloc[0] == pytest.approx(0.7)
-    assert "80.0 % 10.0 %" in re.sub(r"draws any category ?", "", part) or "80.0 %10.0 %" in part
-    assert "of the 6 cells of colour and smokes, σ = 0.3 asks for 2" in part
+    assert "80.0 % 10.0 %" in re.sub(r"otherwise a random category ?", "", part) or "80.0 %10.0 %" in part
+    assert "of the 6 cells of colour and smokes, a query with σ = 0.3 contains 2" in part
 
 
 def test_example_1_is_shown_in_fractions(page: str) -> None:
@@ -545,7 +545,7 @@ def test_bounds_are_shown_with_records_per_cell(page: str) -> None:
     part = " ".join(words(section(page, "bounds")).split())
     assert "records per cell" in part
     assert "10.4" in part  # 500 records in 48 cells
-    assert "order kept" in part
+    assert "order preserved" in part
 
 
 def test_the_secure_sum_is_beside_its_formula(page: str) -> None:

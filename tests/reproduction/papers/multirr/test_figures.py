@@ -385,7 +385,7 @@ def test_what_the_config_allows_is_drawn(
     drawn_figure = draw(figure, tables())
     assert len(drawn_figure.axes) == panels
     said = " ".join(text.get_text() for text in drawn_figure.texts)
-    assert ("nothing to draw" in said) == (panels == 0)
+    assert ("nothing to plot" in said) == (panels == 0)
     assert cut_off(extents(drawn_figure)) == []
 
 

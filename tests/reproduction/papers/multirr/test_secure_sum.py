@@ -71,7 +71,7 @@ def test_trials(small_data):
 def test_trials_of_all_records(small_data):
     table = trials(small_data, SEED, ("colour", "smokes"), len(small_data), 3)
     assert table["cramers_v_from_sum"][0] == cramers_v(small_data.counts(["colour", "smokes"]))
-    with pytest.raises(DeniableError, match="501 parties are to be drawn from 500 records"):
+    with pytest.raises(DeniableError, match="501 parties cannot be drawn from 500 records"):
         trials(small_data, SEED, ("colour", "smokes"), 501, 3)
 
 

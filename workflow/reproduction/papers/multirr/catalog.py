@@ -9,7 +9,7 @@ HEADING = "Multi-Dimensional Randomized Response"
 SOURCE = "Domingo-Ferrer and Soria-Comas, Multi-Dimensional Randomized Response"
 PRINTED_RUNS = 1000  # replicates of each published median ([multirr], 6.5)
 CLUSTER_QUERY_KEYS = ("dataset", "matrix", "mechanism", "projection", "p", "t_d", "t_v")
-VARIATION = "variation"  # of an interpretation, tried after the comparison
+VARIATION = "variation"  # of an interpretation, tried after the comparison with published values
 ERRORS = ("absolute_error", "relative_error")
 PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
@@ -41,13 +41,13 @@ TABLES = (
     ),
     study.StudyTable(
         "multirr_sensitivity",
-        "Tables 1 and 2 under the other readings and projections",
+        "Tables 1 and 2 under other interpretations and projections",
         CLUSTER_QUERY_KEYS,
         published=("multirr_table1", "multirr_table2"),
     ),
     study.StudyTable(
         "multirr_exploration",
-        "Tables 1 and 2 under readings that were tried after the fact",
+        "Tables 1 and 2 under interpretations that were tried after the comparison",
         (*CLUSTER_QUERY_KEYS, VARIATION),
         published=("multirr_table1", "multirr_table2"),
     ),
@@ -58,7 +58,7 @@ TABLES = (
     ),
     study.StudyTable(
         "multirr_fig2",
-        "Figure 2: what estimation gains over the raw randomized data",
+        "Figure 2: the gain of estimation over raw randomized data",
         ("estimator", "sigma", "measure"),
         where={"projection": "clip", "rounding": "up", "measure": ERRORS},
     ),
@@ -70,7 +70,7 @@ TABLES = (
     ),
     of_fig2(
         "multirr_gain_ratios",
-        "Ratios of the medians of Figure 2, compared run by run",
+        "Ratios of the medians of Figure 2, compared replicate by replicate",
         ("projection", "rounding", "estimator", "sigma", "measure", "against"),
         where={"measure": tuple(f"{error}_ratio" for error in ERRORS)},
         value="ratio",
@@ -89,7 +89,7 @@ TABLES = (
     ),
     of_fig3(
         "multirr_methods",
-        "The four methods compared run by run: median errors, one against another",
+        "The four methods compared pairwise, replicate by replicate: median errors",
         ("projection", "mechanism", "t_v", "t_d", "p", "sigma", "method", "against", "measure"),
         where={"measure": ("relative_error_difference", "relative_error_ratio")},
         value="compared",
@@ -107,7 +107,7 @@ TABLES = (
     ),
     study.StudyTable(
         "multirr_epsilon",
-        "The methods at stated exact epsilons of a record",
+        "The methods at stated exact ε of a record",
         ("attributes", "epsilon", "projection", "sigma", "method", "t_v", "t_d"),
     ),
     study.StudyTable(
@@ -124,7 +124,7 @@ TABLES = (
     ),
 )
 
-PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # next to simulated ones
+PRINTED_NUMBERS = (*PRINTED_TABLES, "multirr_sensitivity")  # tables with published values
 AGREEMENT = ("agrees", "differs", "median_ratio", "typical_factor", "rank_correlation")
 FIT = ("statistic", "p_value")
 READING = (*CLUSTER_QUERY_KEYS[:4], VARIATION)
@@ -227,37 +227,43 @@ FIGURES = (
     *(
         _figure(
             name.removeprefix("multirr_"),
-            f"{title.partition(':')[0]} as a picture: printed values beside ours",
+            f"{title.partition(':')[0]} as a figure: published values beside ours",
             draw="printed_table",
             title=title,
         )
         for name, (_, title) in PRINTED_TABLES.items()
     ),
     _figure("pairs", "Errors of estimated pairs over p, at three coverages", "pairs", "fig3"),
-    _figure("epsilon", "Relative errors of the methods over the exact epsilon of a whole record"),
-    _figure("assessment", "How well assessed dependences keep ranks and clusters, over p"),
+    _figure("epsilon", "Relative errors of the methods over the exact ε of a whole record"),
+    _figure("assessment", "Agreement of ranks and clusters of assessed dependences, over p"),
     _figure("sweep", "Relative errors over p and both thresholds, for several numbers of records"),
 )
 
 
 def _section(name: str, title: str, link: str, *tables: str, of: str = "sections") -> study.Section:
-    """Return a section as `section_of` does, with an anchor without the name of the paper."""
+    """Return a section of `section_of`, but with an anchor without the name of the paper."""
     return replace(study.section_of("multirr", name, title, link, *tables, of=of), id=name)
 
 
 SECTIONS = (
     study.claims_section("multirr", "reproduction.papers.multirr.names:WORDS"),
     study.Section(
-        "multirr_fig1", "Figure 1: the price of many categories", template="multirr/figure_1"
+        "multirr_fig1", "Figure 1: errors of many categories", template="multirr/figure_1"
     ),
-    study.Section("multirr_fig2", "Figure 2: what estimation gains", prepare=".sections:figure_2"),
+    study.Section("multirr_fig2", "Figure 2: the gain of estimation", prepare=".sections:figure_2"),
     study.Section("multirr_fig3", "Figure 3: the four methods", prepare=".sections:figure_3"),
     _section("attributes", "Queries of more than two attributes", "More attributes"),
     *(
         study.Section(name, title, prepare=".verdicts:printed_table", options={"name": name})
         for name, (_, title) in PRINTED_TABLES.items()
     ),
-    _section("readings", "Other readings and projections", "Readings", "agreement", of="verdicts"),
+    _section(
+        "readings",
+        "Other interpretations and projections",
+        "Interpretations",
+        "agreement",
+        of="verdicts",
+    ),
     _section("clusters", "Clusters of attributes", "Clusters", of="verdicts"),
     _section(
         "bounds",
@@ -265,7 +271,7 @@ SECTIONS = (
         "Bounds",
         *("accuracy", "propagation", "order"),
     ),
-    _section("adjustment", "RR-Adjustment: weighting reports", "RR-Adjustment", "example1"),
+    _section("adjustment", "RR-Adjustment: weighted responses", "RR-Adjustment", "example1"),
     _section(
         "assessment",
         "Dependences without a trusted party",
@@ -273,7 +279,7 @@ SECTIONS = (
         *("secure_sum", "secure_sum_faults", "linkage"),
     ),
     _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
-    _section("epsilon", "Beyond [multirr]: at a stated epsilon", "By epsilon"),
+    _section("epsilon", "Beyond [multirr]: at a stated ε", "By ε"),
     _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 

@@ -1,7 +1,7 @@
 """The claims of [multirr] in words, compared with the tables of a run or decided exactly.
 
-Only interpretations with the matrix as printed count. The functions below decide the claims that
-are more than a comparison of cells.
+Only interpretations with the matrix as published count. The functions below decide the claims that
+need more than a comparison of cells.
 """
 
 import math
@@ -21,8 +21,8 @@ from deniable.estimation import jensen_shannon_distances, l2_distances
 from reproduction import study
 from reproduction.papers.multirr.example_1 import PRINTED_INDEPENDENT, PRINTED_LIMIT, SIZES
 
-SMALLER, LARGEST = (50, 100), 300  # T_v of the text. A claim that names them is not about others.
-P = (0.1, 0.3, 0.5)  # the p of the text at which six times the records bring more to small clusters
+SMALLER, LARGEST = (50, 100), 300  # T_v in the text; claims that name them are about no others
+P = (0.1, 0.3, 0.5)  # p in the text where six times the records help small clusters more
 HALF = 0.5
 CATEGORIES = (2, 5, 6, 7, 9, 15, 16)  # of Adult's attributes
 EPSILONS = (0.5, 1.0, 2.0)
@@ -60,7 +60,7 @@ def _least_changed() -> study.Outcome:
 
 
 def _least_variance() -> study.Outcome:
-    """Compare with a block design, by [subset_selection] the better kind for a small epsilon."""
+    """Compare with a block design, which is better at small ε by [subset_selection]."""
     row, column = np.divmod(np.arange(16), 4)
     blocks = np.equal.outer(row, row) ^ np.equal.outer(column, column)  # a biplane of 16 points
     traces = {}
@@ -89,12 +89,12 @@ def _falls_with_coverage(cells: study.Cells) -> study.Outcome:
 
 
 def _over(cells: study.Cells, measure: str, first: float, second: float) -> study.Row:
-    """Return the ratio of the medians at two coverages, compared run by run."""
+    """Return the ratio of the medians at two coverages, compared replicate by replicate."""
     of = ("rr_independent", f"{measure}_ratio")
     if (*of, first, f"sigma = {second:g}") in cells:
         return cells[*of, first, f"sigma = {second:g}"]
     row = cells[*of, second, f"sigma = {first:g}"]
-    if row["ci_low"] <= 0:  # nothing is known of the inverse
+    if row["ci_low"] <= 0:  # the inverse is unbounded
         return {"median": math.nan, "ci_low": 0.0, "ci_high": math.inf}
     return study.ratio(study.exact_row(1.0), row)
 
@@ -109,7 +109,7 @@ def _grows_with_t_v(cells: study.Cells) -> study.Outcome:
 
 
 def _least_dependence_matters(clusters: pd.DataFrame) -> study.Outcome:
-    """Count the clusterings over all T_d at each T_v. Which are better is unknown here."""
+    """Count the different clusterings over all T_d at each T_v, without ranking them."""
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     different = {
         f"T_v = {t_v}": float(part.nunique()) for t_v, part in named.groupby("t_v") if len(part) > 1
@@ -122,7 +122,7 @@ def _least_dependence_matters(clusters: pd.DataFrame) -> study.Outcome:
 
 
 def _alike_with_records(clusters: pd.DataFrame) -> study.Outcome:
-    """Test that T_d makes no difference: six copies of the records have the same dependences."""
+    """Test that T_d makes no difference; six copies of the records have the same dependences."""
     found = _least_dependence_matters(clusters)
     same = (replace(each, difference=-each.difference) for each in found.comparisons)
     return replace(found, comparisons=tuple(same))
@@ -157,10 +157,10 @@ TESTS: Mapping[str, study.Test] = {
 
 
 def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[study.Evidence]]:
-    """Return the evidence from `tables` of a run; claims about "exact" need none.
+    """Return the evidence from `tables` of a run; claims about "exact" need no tables.
 
-    They are ``gains``, the ratios of Figure 2; ``methods`` of Figure 3; ``thresholds``, Tables 1
-    and 2 with their sensitivity; ``attributes``; and ``clusters``. Estimates are in a column
+    The tables are ``gains`` (ratios of Figure 2), ``methods`` (Figure 3), ``thresholds`` (Tables 1
+    and 2 under all interpretations), ``attributes`` and ``clusters``. Estimates are in a column
     ``median``. Settings are the cluster mechanism and the projection, if they make a difference.
     """
     clusters = tables["clusters"]
@@ -191,7 +191,7 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[study.Evid
 
 
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with a T_d that forms the clusters of the smallest T_d at their T_v."""
+    """Return the rows with the clusters of the smallest T_d at their T_v."""
     named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     same = named.index[named == named.groupby(level="t_v").transform("first")]
     at = pd.MultiIndex.from_frame(table[["t_v", "t_d"]])

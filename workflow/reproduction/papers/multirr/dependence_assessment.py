@@ -1,10 +1,10 @@
-"""Simulate assessments of dependences without a trusted party: ranks and clusters that survive.
+"""Simulate assessments of dependences without a trusted party, and compare ranks and clusters.
 
 A replicate assesses the dependence of all pairs once. Spearman's correlation with the original
 dependences measures their order (4.1 requires no more), and the adjusted Rand index the clusters of
-Algorithm 1. Pairs of 4.1 share one randomization of records; in 4.2 and 4.3 counts are drawn for
-each pair. A contingency table replaces the secure sum, which takes n * n messages per count;
-`secure_assessments` runs the sum itself between few parties.
+Algorithm 1. In 4.1 all pairs share one randomization of the records; in 4.2 and 4.3 counts are
+drawn for each pair. Contingency tables replace secure sums, which need n * n messages per count.
+`secure_assessments` runs the secure sum itself between few parties.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ from deniable.sampling import RandomSource, generator_for
 
 from reproduction.study import Cell
 
-DECIMALS = 12  # Of a dependence. A singular channel erases some dependences: rounding must leave 0.
+DECIMALS = 12  # of dependences, so that a singular channel gives exactly 0 despite rounding errors
 MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters from secure sums
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceAssessment:
-    """Simulates assessments of dependences of original records, `data`.
+    """Simulator of assessments of the dependences in original records, `data`.
 
     Some attributes are `ordinal`. Algorithm 1 forms clusters at all pairs of `t_v` and `t_d`.
     """
@@ -54,7 +54,7 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`, with a record's epsilon as claimed."""
+        """Return the name of each output of a `cell`, with the claimed ε of a record."""
         protocol = self._protocol(cell)
         claimed = (
             protocol.waived_epsilon if isinstance(protocol, rr.PairReports) else protocol.epsilon
@@ -69,11 +69,11 @@ class DependenceAssessment:
         return rr.assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the epsilons of the assessment in a `cell`, the same for each `output`."""
+        """Return the ε of the assessment in a `cell`, which are the same for each `output`."""
         return rr.epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs). A cell has method, matrix, p."""
+        """Return the outputs, shape (replicates, outputs). A `cell` has method, matrix and p."""
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
         for t_v, t_d in product(self.t_v, self.t_d):
@@ -83,7 +83,10 @@ class DependenceAssessment:
         return np.column_stack(columns)
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return dependences in a `cell`, drawn by `generator`, shape (`replicates`, pairs)."""
+        """Return dependences in a `cell`, from random tables, shape (`replicates`, pairs).
+
+        The `generator` draws the tables.
+        """
         protocol = self._protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
@@ -93,7 +96,7 @@ class DependenceAssessment:
         return np.asarray(np.round(np.stack(found, axis=-1), DECIMALS), dtype=float)
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> rr.Clustering:
-        """Return clusters of `t_v` cells by the order of those `dependences` of at least `t_d`."""
+        """Return clusters of at most `t_v` cells, by the order of `dependences` >= `t_d`."""
         above = at_least(dependences, t_d)
         ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
         key = (t_v, tuple(ranks.tolist()))
@@ -105,7 +108,7 @@ class DependenceAssessment:
 
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
-    """Return Spearman's correlation of each row of `assessed` with `true`; 0 for equal numbers."""
+    """Return Spearman's correlation of each row of `assessed` with `true`; 0 for constant rows."""
     first = scipy.stats.rankdata(assessed, axis=-1)
     second = scipy.stats.rankdata(true)
     first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
@@ -117,7 +120,10 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
 @cache
 def adjusted_rand(names: tuple[str, ...], first: rr.Clustering, second: rr.Clustering) -> float:
-    """Return the adjusted Rand index (Hubert and Arabie, 1985) of clusterings; 1 for equal ones."""
+    """Return the adjusted Rand index of two clusterings (Hubert and Arabie, 1985); 1 if equal.
+
+    The clusterings `first` and `second` partition the `names`.
+    """
     with from_extras():
         from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
             adjusted_rand_score,
@@ -133,7 +139,10 @@ def adjusted_rand(names: tuple[str, ...], first: rr.Clustering, second: rr.Clust
 def masked_pairs(
     protocol: rr.PairReports, data: Microdata, source: RandomSource
 ) -> dict[rr.Pair, Microdata]:
-    """Randomize each pair of parties' records in `data` by `protocol`, `source` (4.3, step 3a)."""
+    """Randomize the pairs of attributes of each party's record (4.3, step 3a).
+
+    The records are `data`, and `source` has the random numbers of the `protocol`.
+    """
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)
@@ -145,9 +154,9 @@ def masked_pairs(
 def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.DataFrame:
     """Assess dependences by secure sums of original pairs (4.2) and of randomized pairs (4.3).
 
-    Few `parties`, drawn from the `data` by the `root_seed`, run the protocol itself. Dependences
-    from its counts are compared with those from plain counts of the same pairs, one row per method.
-    A secure sum has no finite epsilon.
+    A few `parties`, drawn from the `data` by the `root_seed`, run the protocol itself. The result
+    has one row per method. It compares dependences from the counts of the protocol with dependences
+    from plain counts of the same pairs. A secure sum has no finite ε.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)

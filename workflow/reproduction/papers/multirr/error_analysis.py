@@ -1,4 +1,4 @@
-"""Compute the error analysis of [multirr] (2.3, 3.3, 4.1), without simulation."""
+"""Compute the error analysis of [multirr] (2.3, 3.3, 4.1) without simulation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 
 Measure = Callable[[npt.ArrayLike], float]
-READINGS: tuple[rr.Reading, ...] = ("keep", "printed")  # of the order of dependences
+READINGS: tuple[rr.Reading, ...] = ("keep", "printed")  # matrices for the order of dependences
 COPIES = (1, 6)  # Adult and Adult6
 
 
 def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
-    """Return Figure 1 of [multirr], ``root_b`` (sqrt(B)) over ``categories``, at 95 %.
+    """Return Figure 1 of [multirr]: ``root_b``, sqrt(B), by number of ``categories``, at 95 %.
 
     The grid has ten points per decade from 1 to 10**7, the `sizes` of attributes and their product.
     """
@@ -31,13 +31,13 @@ def figure_1(sizes: Sequence[int] = ()) -> pd.DataFrame:
 
 
 def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
-    """Return the accuracy analysis of [multirr], 3.3, at 95 %, for attributes that join one by one.
+    """Return the accuracy analysis of [multirr], 3.3, at 95 %, for growing sets of attributes.
 
-    The result has one row per number of records in `records_list` and per number of first
+    The result has one row for each number of records in `records_list` and each number of first
     ``attributes`` of the `domain`. ``enough_records`` is bound (7), n >> cells, with 10 records per
     cell: the paper leaves the factor open, and the error (6) is then 84 % for 10 cells.
-    ``relative_error_independent`` is the largest of the attributes, of ``widest``, each with B of
-    its own categories. With ``records_needed_joint`` RR-Joint has the error of RR-Independent.
+    ``relative_error_independent`` is the largest error of an attribute (``widest``), with B for its
+    own categories. With ``records_needed_joint`` records RR-Joint has the error of RR-Independent.
     """
     rows: list[dict[str, Any]] = []
     for records, number in product(records_list, range(1, len(domain) + 1)):
@@ -66,10 +66,10 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
     """Return the propagation factor ([multirr], 2.3) of each attribute and of a record ("all").
 
-    The `probabilities`, in (0, 1), are p of section 6.3.1. ``propagation_factor`` of a record is a
-    product, infinite for a singular matrix. ``propagation_factor_joint`` belongs to one matrix over
-    all cells of the `domain` at the same epsilon (6.3.2). ``diagonal_weight`` is a of P = a I + 1
-    b', and the epsilons are exact.
+    The `probabilities`, in (0, 1), are p of section 6.3.1. The ``propagation_factor`` of a record
+    is a product, infinite for a singular matrix. ``propagation_factor_joint`` belongs to one matrix
+    over all cells of the `domain` with the same ε (6.3.2). ``diagonal_weight`` is a in
+    P = a I + 1 b'. All ε are exact.
     """
     rows: list[dict[str, Any]] = []
     for reading, p in product(get_args(rr.Reading), probabilities):
@@ -95,15 +95,15 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
 
 
 def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -> pd.DataFrame:
-    """Return how well the order of dependences survives randomization ([multirr], 4.1).
+    """Return how well randomization preserves the order of dependences ([multirr], 4.1).
 
-    The dependence of a pair in its table T of the `data` is compared with that in the expected
-    table of responses, P_a' T P_b, as from infinitely many copies of the records. The matrices have
-    the `probabilities` p. Codes are the scores of correlation and covariance.
-    ``rank_correlation`` is Spearman's, ``order_kept`` the proportion of equally ordered ``pairs``.
+    The dependence of a pair in its table T of the `data` is compared with its dependence in the
+    expected table of responses, P_a' T P_b, without sampling error. The matrices have the
+    `probabilities` p. Codes are the scores of correlation and covariance. ``rank_correlation`` is
+    Spearman's. ``order_kept`` is the proportion of comparisons of two ``pairs`` with equal order.
     """
     if len(data.domain) < 3:
-        raise DeniableError("one pair of attributes has no order; give at least 3 attributes")
+        raise DeniableError("an order needs at least two pairs; give at least 3 attributes")
     pairs = list(combinations(data.domain.names, 2))
     tables = [data.counts(pair) for pair in pairs]
     first, second = np.triu_indices(len(pairs), 1)
@@ -113,7 +113,7 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
         for table in tables:
             channel = ProductChannel(tuple(rr.rr_channel(size, p, reading) for size in table.shape))
             expected = channel.reported(table.ravel()).reshape(table.shape)
-            # Exactly 0 for a singular channel: rounding errors must not make an order.
+            # Exactly 0 for a singular channel: rounding errors must not determine the order.
             reported.append(0.0 if channel.singular else measure(expected))
         t, r = np.array([measure(table) for table in tables]), np.array(reported)
         kept = (t[first] - t[second]) * (r[first] - r[second]) > 0

@@ -1,7 +1,7 @@
-"""Work Example 1 of RR-Adjustment in fractions ([multirr], section 5), next to the printed values.
+"""Compute Example 1 of RR-Adjustment in fractions ([multirr], section 5), with published values.
 
 After sweep t the proportion of the cell (a12, a21), records 5 and 6, is 1 / (4 (t + 1)). It
-approaches the printed limit (14), in which it is 0, ever more slowly and never reaches it.
+approaches 0, its value in the published limit (14), ever more slowly and never reaches it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ HALF = Fraction(1, 2)  # the target of each category
 Values = tuple[Fraction, ...]
 Shares = npt.NDArray[np.object_]  # fractions by categories of both attributes, shape (2, 2)
 GROUPS = {"1_4": (0, 0), "5_6": (1, 0), "7_10": (1, 1)}
-"""The cells with responses, by the numbers of their records in the text."""
+"""The cells with responses, by the numbers that the text gives their records."""
 SIZES = np.array([[4, 0], [2, 4]], dtype=object)  # the number of responses in each cell
 
 PRINTED: dict[tuple[int, int], dict[str, Values]] = {
@@ -33,7 +33,7 @@ PRINTED: dict[tuple[int, int], dict[str, Values]] = {
         "lambda_2": (Fraction(2, 3), Fraction(1, 3)),
     },
     (1, 2): {"lambda_2": (HALF, HALF)},
-}  # the printed values after an attribute was adjusted in a sweep, by sweep and attribute
+}  # the published values after each adjustment, by sweep and attribute
 PRINTED_LIMIT = {
     "weight": (Fraction(1, 8), Fraction(0), Fraction(1, 8)),
     "joint": (HALF, Fraction(0), Fraction(0), HALF),  # (14)
@@ -79,17 +79,17 @@ def steps(sweeps: int) -> Iterator[ExampleStep]:
 
 
 def example_1(sweeps: int) -> pd.DataFrame:
-    """Return Example 1 step by step, in 1 or more `sweeps`, with verdicts on the printed values.
+    """Return Example 1 step by step, in 1 or more `sweeps`, with verdicts on published values.
 
-    The last two rows are the limit (14) and RR-Independent (15). ``weight_1_4`` and its like are
-    fractions, and ``value_1_4`` and its like are numbers. ``share`` is the proportion of the cell
-    (a12, a21); ``sweep_times_share`` tends to 1/4.
+    The last two rows are the limit (14) and RR-Independent (15). Weights are fractions in columns
+    such as ``weight_1_4``, and numbers in columns such as ``value_1_4``. ``share`` is the
+    proportion of the cell (a12, a21); ``sweep_times_share`` tends to 1/4.
     """
     if sweeps < 1:
         raise DeniableError(f"the number of sweeps is {sweeps}; it must be at least 1")
     every = list(steps(sweeps))
-    # Of all distributions on the reported cells one has both marginal distributions: a11 is
-    # reported with a21 only, a22 with a12 only, and (a12, a21) gets the rest.
+    # Only one distribution on the cells with responses has both marginal distributions: a11 occurs
+    # only with a21, a22 only with a12, and (a12, a21) gets the rest.
     limit = np.array([[HALF, Fraction(0)], [HALF - HALF, HALF]])
     note = (
         "approached, never reached: the share of (a12, a21) is 1/(4 (t + 1)) after "

@@ -53,26 +53,26 @@ SHOWN_SIGMAS = (0.1, 0.3, 0.5)
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 REGENERATED_STYLE = {
-    "joint": look("#d55e00", "-", "s", "regenerated, one matrix a cluster (joint)"),
+    "joint": look("#d55e00", "-", "s", "regenerated, one matrix per cluster (joint)"),
     "kronecker": look("#0072b2", "-", "o", "regenerated, attribute by attribute (kronecker)"),
 }
-BESIDE = {"joint": -0.055, "kronecker": 0.055}  # the published value
-COVERAGE = r"coverage $\sigma$: share of the cells that a query asks for"
+BESIDE = {"joint": -0.055, "kronecker": 0.055}  # distance from the published value
+COVERAGE = r"coverage $\sigma$: proportion of cells in a query"
 
 
 def _runs(table: pd.DataFrame) -> str:
     numbers = sorted({table["replicates"].min(), table["replicates"].max()})
-    return f"medians of {' to '.join(f'{each:,}' for each in numbers)} runs with 95 % bands"
+    return f"medians of {' to '.join(f'{each:,}' for each in numbers)} replicates with 95 % bands"
 
 
 def _nothing(title: str) -> Figure:
-    below = "nothing to draw: the config asks for none of it"
+    below = "nothing to plot: the config does not request these settings"
     return style.finish(style.canvas(style.NARROWEST, 1.2), title, below)
 
 
 @style.in_style
 def fig1(table: pd.DataFrame) -> Figure:
-    """Draw the `table` of sqrt(B) over the number of categories (Figure 1)."""
+    """Plot sqrt(B) over the number of categories, from the `table` of Figure 1."""
     figure = style.canvas(7.2, 4.0)
     axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
@@ -88,14 +88,14 @@ def fig1(table: pd.DataFrame) -> Figure:
             axis.annotate(text, place, offset, textcoords="offset points", ha=side)
     return style.finish(
         figure,
-        "Figure 1: how simultaneous errors grow with the number of categories",
-        r"a bound on the errors of all r proportions at once (95 %) is $\sqrt{B}$ standard errors",
+        "Figure 1: growth of simultaneous errors with the number of categories",
+        r"a 95 % bound on the errors of all r proportions together is $\sqrt{B}$ standard errors",
     )
 
 
 @style.in_style
 def fig2(table: pd.DataFrame) -> Figure:
-    """Draw the `table` of absolute and relative errors, estimated and raw (Figure 2)."""
+    """Plot absolute and relative errors, estimated and raw, from the `table` of Figure 2."""
     labels = {
         "absolute_error": "median absolute error, records",
         "relative_error": "median relative error",
@@ -117,10 +117,13 @@ def fig2(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def fig3(table: pd.DataFrame, best: str) -> Figure:
-    """Draw the `table` of Figure 3, a panel a p, at thresholds `best` by "paper" or "ours"."""
+    """Plot the `table` of Figure 3 with a panel for each p.
+
+    The thresholds are `best` by the published Table 1 ("paper") or by our Table 1 ("ours").
+    """
     chosen = where(table, best=(best, "both"))
-    whose = "[multirr] found" if best == "paper" else "we found"
-    title = f"Figure 3: the four methods, at the thresholds that {whose} best"
+    whose = "[multirr]" if best == "paper" else "our Table 1"
+    title = f"Figure 3: the four methods, at the best thresholds of {whose}"
     if not len(chosen):
         return _nothing(title)
 
@@ -136,7 +139,7 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
     columns, size = dict.fromkeys(sorted(chosen["p"].unique()), ""), (2.7, 0.6, 2.55, 1.7)
     figure, _ = style.panel_grid(rows, columns, panel, size, (0.97, 0.1, 0.95, 0.95), (0.07, 0.22))
     figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
-    below = f"{_runs(table)}; the further left, the fewer cells a query asks for"
+    below = f"{_runs(table)}; queries have fewer cells on the left"
     keys = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=2)
     return style.finish(figure, title, below, keys)
 
@@ -153,10 +156,10 @@ def _percent_scale(axis: Axes) -> None:
 
 @style.in_style
 def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
-    """Draw relative errors of a pair over p, of the `table`, beside RR-Clusters in `methods`.
+    """Plot relative errors of a pair over p, from the `table`, with RR-Clusters from `methods`.
 
-    RR-Clusters has Adjustment and the thresholds that are best in our Table 1. No estimator and no
-    method is chosen by the errors that are shown.
+    RR-Clusters has Adjustment and the thresholds that are best in our Table 1. The choice of
+    estimators and methods does not depend on the errors in the figure.
     """
     relative = where(first_of(table, "matrix"), measure="relative_error")
     relative = where(relative, estimator=SHOWN_ESTIMATORS)
@@ -186,7 +189,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     return style.finish(
         figure,
         f"Beyond [multirr]: error at p = {relative['p'].max():g} is " + ", ".join(said),
-        f"{_runs(table)}; same responses, queries and exact ε of a record; the title is about the "
+        f"{_runs(table)}; same responses, queries and exact ε of a record; the title describes the "
         "first panel",
         style.legend_keys(ESTIMATOR_STYLE, names.ESTIMATORS, shown, linewidth=2)
         + style.legend_keys(CLUSTERS),
@@ -196,7 +199,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
 
 @style.in_style
 def epsilon(table: pd.DataFrame) -> Figure:
-    """Draw the `table`'s errors over the exact epsilon of a record: all attributes, and few."""
+    """Plot errors over the exact ε of a record, from the `table`: all attributes, and few."""
     table = names.first_clusters(table)
 
     def panel(axis: Axes, _: str, name: str) -> None:
@@ -211,13 +214,13 @@ def epsilon(table: pd.DataFrame) -> Figure:
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, share=own)
     keys = style.legend_keys(METHOD_STYLE, names.AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
-    below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; [multirr] works at 5 to 21"
-    return style.finish(figure, "Beyond [multirr]: the methods at a stated epsilon", below, keys, 3)
+    below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; $\epsilon$ in [multirr] is 5 to 21"
+    return style.finish(figure, "Beyond [multirr]: the methods at a stated ε", below, keys, 3)
 
 
 @style.in_style
 def assessment(table: pd.DataFrame) -> Figure:
-    """Draw the `table` of how dependences without a trusted party keep ranks and clusters."""
+    """Plot the agreement of ranks and clusters without a trusted party, from the `table`."""
     drawn = where(table, method=tuple(ASSESSMENT_STYLE))
     title = "Dependences assessed without a trusted party"
     if not len(drawn):
@@ -236,15 +239,15 @@ def assessment(table: pd.DataFrame) -> Figure:
         style.gridded(axis, "y")
         axis.set_title(name, fontsize=10)
 
-    rows = {m: f"matrix: {m}\nagreement with the truth" for m in drawn["matrix"].unique()}
+    rows = {m: f"matrix: {m}\nagreement with original" for m in drawn["matrix"].unique()}
     columns, size, around = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9), (0.88, 0.1, 1.15, 1.05)
     figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")
     for axis in axes[-1]:
         axis.set_xticks(sorted(drawn["p"].unique()))
     below = (
-        "1 is what exact tables (4.2, secure sum) give; means of "
-        f"{drawn['replicates'].max():,} runs with 95 % intervals\nranks: Spearman's "
-        "correlation with the true ones; clusters: adjusted Rand index with the true ones at "
+        "1 is the value of exact tables (4.2, secure sum); means of "
+        f"{drawn['replicates'].max():,} replicates with 95 % intervals\nranks: Spearman's "
+        "correlation with original ranks; clusters: adjusted Rand index with original clusters at "
         f"T$_d$ = {lowest:g}"
     )
     keys = style.legend_keys(ASSESSMENT_STYLE, names.ASSESSMENTS, markersize=4.5)
@@ -253,9 +256,9 @@ def assessment(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def printed_table(table: pd.DataFrame, title: str) -> Figure:
-    """Draw a `table` of relative errors under a `title`: a panel for each p, T_v by T_d.
+    """Plot a `table` of relative errors under a `title`: a panel for each p, with T_v and T_d.
 
-    Printed values are diamonds. Regenerated medians, with intervals, are filled if they agree.
+    Published values are diamonds. Regenerated medians with intervals are filled if they agree.
     """
     columns = {p: f"p = {p:g}" for p in sorted(table["p"].unique())}
     figure, _ = style.panel_grid(
@@ -268,14 +271,14 @@ def printed_table(table: pd.DataFrame, title: str) -> Figure:
     )
     least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
     figure.supxlabel(f"largest cluster T$_v$ (side by side: T$_d$ = {least})", y=0.115)
-    runs = f"medians of {int(table['replicates'].max())} runs with 95 % intervals"
-    hollow = "hollow: does not agree, or has no verdict"
+    runs = f"medians of {int(table['replicates'].max())} replicates with 95 % intervals"
+    hollow = "hollow: does not agree, or no verdict"
     keys = [
-        look(style.INK, "none", "D", "printed", markersize=4),
+        look(style.INK, "none", "D", "published", markersize=4),
         *style.legend_keys(REGENERATED_STYLE, shown=table["mechanism"], markersize=4.5),
         look("#6a737d", "none", "o", hollow, markerfacecolor="white"),
     ]
-    return style.finish(figure, title, f"printed values beside {runs}", keys)
+    return style.finish(figure, title, f"published values beside {runs}", keys)
 
 
 def _cells(axis: Axes, cells: pd.DataFrame) -> None:
@@ -291,7 +294,7 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
         options = REGENERATED_STYLE[row["mechanism"]]
         value = row["regenerated"]
         reach = np.array([[value - row["ci_low"]], [row["ci_high"] - value]])
-        # With very few runs the interval is the whole line; there is nothing to draw then.
+        # With very few replicates the interval is the whole line, which is not plotted.
         ends = reach if np.all(np.isfinite(reach)) else np.zeros((2, 1))
         filled = options["color"] if row["verdict"] == "agrees" else "white"
         more = options | {"markersize": 4.2, "markerfacecolor": filled, "linewidth": 1.1}
@@ -302,10 +305,10 @@ def _cells(axis: Axes, cells: pd.DataFrame) -> None:
 
 @style.in_style
 def sweep(table: pd.DataFrame) -> Figure:
-    """Draw the `table`, p by T_v, in a field for each number of records (across) and T_d (down).
+    """Plot the errors of a `table` by p and T_v, for each number of records (columns), T_d (rows).
 
-    Dots mark the best T_v for a p, and others with an interval that meets its interval. Only the
-    first interpretation is drawn.
+    Dots mark the best T_v for a p, and all others with intervals that overlap its interval. Only
+    the first interpretation is plotted.
     """
     settings = ("matrix", "mechanism", "projection")
     drawn = first_of(table, *settings)
@@ -328,8 +331,8 @@ def sweep(table: pd.DataFrame) -> Figure:
     return style.finish(
         figure,
         "RR-Clusters: relative error of count queries over p, thresholds and records",
-        f"medians of {drawn['replicates'].max():,} runs a cell; {named}\n"
-        "dots: the best T$_v$ for that p, and those with 95 % intervals that meet its interval",
+        f"medians of {drawn['replicates'].max():,} replicates per setting; {named}\n"
+        "dots: the best T$_v$ for that p, and others with 95 % intervals that overlap its interval",
     )
 
 
@@ -339,7 +342,7 @@ def _field(axis: Axes, here: pd.DataFrame, shades: LogNorm) -> None:
     axis.imshow(values, norm=shades, cmap="viridis_r", aspect="auto", origin="lower")
     best = values.to_numpy().argmin(axis=0)
     for column, row in enumerate(best):
-        # Equal numbers come from equal clusters.
+        # Equal clusters have equal numbers.
         as_good = np.flatnonzero(low.iloc[:, column] <= high.iloc[row, column])
         inks: Any = {"markeredgecolor": "white", "markerfacecolor": style.INK, "linestyle": "none"}
         axis.plot(np.full(as_good.size, column), as_good, "o", markersize=5, **inks)

@@ -1,4 +1,4 @@
-"""Sum up [multirr] for the report's first page."""
+"""Verdicts on [multirr] for the first page of the report."""
 
 from collections.abc import Iterator
 
@@ -21,13 +21,16 @@ AT = {"p": "p = {:g}", "t_v": "T_v = {:.0f}"}
 
 
 def in_short(tables: Tables) -> study.Verdicts:
-    """Return verdicts on equal risk, the waiver and stated ε in `tables`, and counts of numbers."""
+    """Return verdicts on equal risk, the waiver and stated ε, and counts of published numbers.
+
+    They come from the `tables` of a run.
+    """
     verdicts = (_equal_risk, _waiver, _stated) if {*AUDITED} <= {*tables} else ()
     return study.Verdicts([verdict(tables) for verdict in verdicts], [*_numbers(tables)])
 
 
 def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
-    """Compare the ε of one attribute in its cluster with the one that it has by itself."""
+    """Compare the ε of an attribute in its cluster with its ε alone."""
     audited = tables["multirr_audit"]
     cases = study.where(audited, unit=ATTRIBUTE_IN_CLUSTER)
     cases = cases.assign(attribute=cases["of"].str.partition(" in ")[0])
@@ -42,15 +45,15 @@ def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
     return study.PrivacyVerdict(
         "fails" if worst else "holds",
         "“Equal risk” of an attribute in a cluster",
-        f"{'True' if records['holds'].all() else 'Not always true'} of whole records. If an "
+        f"{'True' if records['holds'].all() else 'Not always true'} for whole records. If an "
         "intruder knows all other attributes of a person, the ε of one attribute is larger than "
-        f"the ε that it has by itself in {joined(counts)} (attributes in clusters, "
+        f"its ε alone in {joined(counts)} (attributes in clusters, "
         f"{_values('p', cases['p'])}, {_values('T_v', cases['t_v'])}, matrix "
         f"{joined(cases['matrix'].unique())}).{''.join(worst)}",
         "risk",
         study.worst_of(cases, *EPSILONS, "attribute", at),
-        f"Randomize clusters by {joined(equal)}, each attribute through its own matrix; or state "
-        "the ε of a cluster for each attribute in it."
+        f"Randomize clusters by {joined(equal)}, with a matrix for each attribute. Otherwise state "
+        "the ε of the cluster for each attribute in it."
         if worst and equal
         else "",
     )
@@ -68,7 +71,7 @@ def _values(name: str, column: pd.Series) -> str:
 
 
 def _waiver(tables: Tables) -> study.PrivacyVerdict:
-    """Compare the ε of several releases with section 4.3's waiver of sequential composition."""
+    """Compare the ε of several releases with the waiver of sequential composition (4.3)."""
     table, audited = tables["multirr_waiver"], tables["multirr_audit"]
     binary = study.worst_first(table, *EPSILONS)
     files = audited[audited["of"].str.endswith(WAIVED.rpartition(", ")[2])]
@@ -85,7 +88,7 @@ def _waiver(tables: Tables) -> study.PrivacyVerdict:
         risk = tables["multirr_risk"]
         equal = risk.loc[risk["assessment"] != "none", "equal_risk_with_assessment"]
         instead += (
-            " With dependences assessed in the ways that the paper offers, risk is then equal in "
+            " If dependences are assessed as in the paper, risk is then equal in "
             f"{int(equal.sum())} of {len(equal)} settings."
         )
     true = kept == len(table) and files["holds"].all()
@@ -94,8 +97,8 @@ def _waiver(tables: Tables) -> study.PrivacyVerdict:
         "“As if released only once” (4.3)",
         f"Of d attributes, 4.3 releases each one d − 1 times.{''.join(said)} Secure sums of "
         f"{releases} releases of one binary attribute keep the ε of one in {kept} of {len(table)} "
-        f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties; they spend "
-        f"at most {at_most(binary['times'].max())} times as much (matrix "
+        f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties; their ε is "
+        f"at most {at_most(binary['times'].max())} times the ε of one release (matrix "
         f"{joined(table['matrix'].unique())}, {_values('p', table['p'])}).",
         "waiver",
         max(
@@ -107,7 +110,7 @@ def _waiver(tables: Tables) -> study.PrivacyVerdict:
 
 
 def _stated(tables: Tables) -> study.PrivacyVerdict:
-    """Compare the exact with the stated ε of records, clusters and attributes by themselves."""
+    """Compare the exact with the stated ε of records, of clusters and of attributes alone."""
     audited = tables["multirr_audit"]
     own = audited[audited["mechanism"].isin(MECHANISMS) & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)]
     counts = [
@@ -116,9 +119,9 @@ def _stated(tables: Tables) -> study.PrivacyVerdict:
     ]
     return study.PrivacyVerdict(
         "holds" if own["holds"].all() else "fails",
-        "Stated ε of whole records are kept to",
-        "Not exceeded by the exact ε of a record, a cluster or an attribute by itself: "
-        f"{', '.join(counts)}.",
+        "The stated ε of whole records",
+        "Cases where the exact ε of a record, a cluster or an attribute alone is at most the "
+        f"stated ε: {', '.join(counts)}.",
         "audit",
     )
 

@@ -1,4 +1,4 @@
-"""Names of methods, estimators and assessments, and rows, in figures and on the page."""
+"""Names of methods, estimators and assessments in figures and on pages."""
 
 import pandas as pd
 
@@ -10,8 +10,8 @@ METHODS = {
     "rr_independent_adjustment": "RR-Independent + Adjustment",
     "rr_clusters_adjustment": "RR-Clusters + Adjustment",
 }
-WORDS = METHODS | {"sigma": "σ", ">=": "≥"}  # of texts on claims
-AT_EPSILON = {  # one entry per epsilon
+WORDS = METHODS | {"sigma": "σ", ">=": "≥"}  # replaced words in texts on claims
+AT_EPSILON = {  # methods in the study at stated ε
     "rr_independent": "RR-Independent",
     "rr_independent_adjustment": "RR-Independent + Adjustment",
     "rr_clusters_kronecker": "RR-Clusters, kronecker",
@@ -19,12 +19,12 @@ AT_EPSILON = {  # one entry per epsilon
     "rr_clusters_joint": "RR-Clusters, joint",
     "rr_clusters_joint_adjustment": "RR-Clusters, joint + Adjustment",
     "rr_joint": "RR-Joint",
-    "uniform": "no data: all cells alike",
+    "uniform": "no data: uniform distribution",
 }
 ESTIMATORS = {
-    "randomized": "Randomized: product of raw margins",
+    "randomized": "Randomized: product of raw marginals",
     "randomized_joint": "Randomized: raw joint distribution",
-    "rr_independent": "RR-Independent: product of margins",
+    "rr_independent": "RR-Independent: product of marginals",
     "pair_unbiased": "pair, unbiased",
     "pair_clipped": "pair, clipped",
     "pair_projected": "pair, projected",
@@ -33,7 +33,7 @@ ESTIMATORS = {
 }
 IN_TITLE = {"pair_shrunk": "by pairs", "rr_independent": "by products"}
 ASSESSMENTS = {
-    "attributes": "4.1 RR on each attribute, as printed",
+    "attributes": "4.1 RR on each attribute, as published",
     "attributes_inverted": "4.1, pairs inverted (ours)",
     "secure_sum": "4.2 secure sum",
     "pairs_joint": "4.3 RR on each pair, one matrix",
@@ -42,7 +42,7 @@ ASSESSMENTS = {
 
 
 def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the first projection and coverage of a `table`, and each method's first clusters."""
+    """Return the rows of a `table` with the first projection, coverage and clusters of a method."""
     table = first_of(table, "projection", "sigma")
     parts = (part for _, part in groups_of(table, "attributes", "method"))
     return pd.concat([first_of(part, "t_v", "t_d") for part in parts])

@@ -1,4 +1,4 @@
-"""Prepare the tables of the report's sections on [multirr] from the tables of a run."""
+"""Contents of the report's sections on [multirr], from the tables of a run."""
 
 import math
 from functools import partial
@@ -10,13 +10,13 @@ from reproduction.papers.multirr.names import AT_EPSILON, ESTIMATORS, METHODS, f
 from reproduction.study import PageTable, all_rows, first_of, pivot, where
 
 BASE = "rr_independent"
-MARKS = "▾ lowest; * its interval lies below the interval of {}."
+MARKS = "▾ lowest; * its interval is below the interval of {}."
 PANEL = {"mechanism": "clusters", "p": "p", "t_v": "T_v", "t_d": "T_d"}
 against_base = partial(pivot, base=BASE, caption=MARKS.format(METHODS[BASE]), text="percent")
 
 
 def about(tables: Tables) -> dict[str, Any]:
-    """Prepare the glossary's example from `tables`: an attribute under each interpretation."""
+    """Return the example of the glossary from `tables`: an attribute under each interpretation."""
     if "multirr_propagation" not in tables:
         return {"example": None}
     table = tables["multirr_propagation"]
@@ -35,7 +35,7 @@ def about(tables: Tables) -> dict[str, Any]:
 
 
 def figure_2(tables: Tables) -> dict[str, PageTable]:
-    """Prepare the medians of Figure 2 from `tables`, of absolute and of relative errors."""
+    """Return the medians of absolute and relative errors in Figure 2 from `tables`."""
     table = first_of(tables["multirr_fig2"], "matrix", "p")
     forms = (
         ("absolute_error", "short", "median absolute errors, records"),
@@ -46,7 +46,7 @@ def figure_2(tables: Tables) -> dict[str, PageTable]:
 
 
 def figure_3(tables: Tables) -> dict[str, PageTable]:
-    """Prepare Figure 3 at the smallest coverage from `tables`, at all best thresholds."""
+    """Return Figure 3 at the smallest coverage and all best thresholds, from `tables`."""
     table = first_of(tables["multirr_fig3"], "matrix").sort_values(["mechanism", "p"])
     lowest = table[table["sigma"] == table["sigma"].min()]
     label = "median relative errors at the smallest coverage"
@@ -55,9 +55,9 @@ def figure_3(tables: Tables) -> dict[str, PageTable]:
 
 
 def attributes(tables: Tables) -> dict[str, PageTable]:
-    """Prepare the errors of queries by the number of their attributes from `tables`."""
+    """Return the errors of queries by the number of their attributes, from `tables`."""
     table = first_of(tables["multirr_attributes"], "dataset", "matrix", "projection", "t_d")
-    # Clusters of one attribute are RR-Independent under every mechanism.
+    # With clusters of one attribute, every mechanism is RR-Independent.
     single = table["t_v"] == 1
     table = table[~single | (table["mechanism"] == table.loc[single, "mechanism"].min())]
     clusters = "RR-Clusters, " + table["mechanism"]
@@ -79,9 +79,9 @@ FACTORS = {
     "propagation_factor_joint": "factor, one matrix",
 }
 ORDER = {
-    **{"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order kept"},
+    **{"measure": "measure", "reading": "matrix", "p": "p", "order_kept": "order preserved"},
     **{"rank_correlation": "rank correlation", "largest_reported": "largest in responses"},
-    "strongest_kept": "strongest pair is kept",
+    "strongest_kept": "strongest pair preserved",
 }
 MEASURES = {
     "cramers_v": "Cramér's V",
@@ -91,18 +91,18 @@ MEASURES = {
 
 
 def bounds(tables: Tables) -> dict[str, PageTable]:
-    """Prepare error bounds (2.3, 3.3), propagation factors and orders kept (4.1) from `tables`."""
+    """Return error bounds (2.3, 3.3), propagation factors and orders (4.1) from `tables`."""
     whole = where(tables["multirr_propagation"], attribute="all")
     order = tables["multirr_order"].replace({"measure": MEASURES})
     return {
         "bounds": all_rows(tables["multirr_accuracy"], "error bounds", BOUNDS),
         "records": all_rows(whole, "propagation factors of a whole record", FACTORS),
-        "order": all_rows(order, "the order of dependences that is kept", ORDER),
+        "order": all_rows(order, "preserved order of dependences", ORDER),
     }
 
 
 LETTERS = {"lambda_1": "λ₁", "lambda_2": "λ₂", r"pi-hat\^1": "π̂¹", r"pi-hat\^2": "π̂²"}
-"""Patterns of the paper's names in Example 1, and the names as the paper sets them."""
+"""Patterns of names in Example 1, and the paper's typography of these names."""
 LATER = {
     **{"sweep": "sweep t", "share": "proportion of responses 5–6"},
     **{"sweep_times_share": "t × proportion", "gap_value": "farthest from 1/2"},
@@ -110,12 +110,12 @@ LATER = {
 
 
 def adjustment(tables: Tables) -> dict[str, Any]:
-    """Prepare the steps of Example 1 and the work of RR-Adjustment in Figure 3 from `tables`."""
+    """Return the steps of Example 1, and sweeps and gaps of RR-Adjustment, from `tables`."""
     table = tables["multirr_example1"].fillna({"published": "", "regenerated": "", "note": ""})
     table = table.replace(dict.fromkeys(("published", "regenerated", "note"), LETTERS), regex=True)
     steps = table[table["sweep"].notna()].astype({"sweep": int})
     last = steps["sweep"].max()
-    # The first two sweeps are shown step by step, then every tenth one and the last.
+    # Show the first two sweeps step by step, then every tenth one and the last.
     first = steps["sweep"] <= 2
     apart = (steps["sweep"] % 10 == 0) | (steps["sweep"] == last)
     later = steps[~first & apart & (steps["adjusted"] == "2")]
@@ -138,31 +138,31 @@ SUMS = {
     "equals_direct_counts": "counts are exact",
 }
 FAULTS = {
-    **{"fault": "fault", "detected": "detected, proportion", "by_what": "detected by"},
+    **{"fault": "deviation", "detected": "detected, proportion", "by_what": "detected by"},
     **{"party_named": "culprit named, proportion", "remedy_or_limit": "remedy or limit"},
 }
 LINKED = {
-    **{"attribute": "attribute", "category": "category that one party alone has"},
-    "share_of_samples": "samples in which it links, proportion",
+    **{"attribute": "attribute", "category": "category of a single party"},
+    "share_of_samples": "samples with a linked record, proportion",
     "share_of_parties_exposed": "parties exposed, proportion",
     **{"attributes_rebuilt": "attributes rebuilt", "equals_true_record": "equals the record"},
 }
 
 
 def assessment(tables: Tables) -> dict[str, PageTable]:
-    """Prepare messages, faults and leaks of the secure sum (4.2, 4.3) from `tables`."""
+    """Return messages, deviations and leaks of the secure sum (4.2, 4.3) from `tables`."""
     sums, faults = tables["multirr_secure_sum"], tables["multirr_secure_sum_faults"]
     few = sums["pair"].str.startswith("all ") | (sums["parties"] == sums["parties"].max())
     linked = tables["multirr_linkage"]
     return {
         "sums": all_rows(sums[few], "messages of the secure sum", SUMS),
-        "faults": all_rows(faults, "faults staged", FAULTS),
-        "linked": all_rows(linked, "records that exact tables rebuild", LINKED),
+        "faults": all_rows(faults, "simulated deviations", FAULTS),
+        "linked": all_rows(linked, "records reconstructed from exact tables", LINKED),
     }
 
 
 def pairs(tables: Tables) -> dict[str, Any]:
-    """Prepare the errors of estimators of a pair from `tables`."""
+    """Return the errors of all estimators of a pair from `tables`."""
     table = first_of(tables["multirr_pairs"], "matrix")
     table = where(table, measure="relative_error").sort_values(["p", "sigma"])
     keys, label = ("p", "record_epsilon", "sigma"), "median relative errors of all estimators"
@@ -173,7 +173,7 @@ def pairs(tables: Tables) -> dict[str, Any]:
 
 
 def epsilon(tables: Tables) -> dict[str, PageTable]:
-    """Prepare the errors of the methods at each epsilon from `tables`."""
+    """Return the errors of the methods at each ε from `tables`."""
     table = first_clusters(tables["multirr_epsilon"]).sort_values(["attributes", "epsilon"])
     spent = {"attributes": "attributes", "epsilon": "ε stated", "method": "method", "p": "p"}
     spent |= {"attribute_epsilon": "ε of one attribute", "record_epsilon": "exact ε of a record"}
@@ -188,7 +188,7 @@ def epsilon(tables: Tables) -> dict[str, PageTable]:
 
 
 def sweep(tables: Tables) -> dict[str, Any]:
-    """Prepare the best thresholds of the sweep at each p and number of records from `tables`."""
+    """Return the best thresholds of the sweep for each p and number of records from `tables`."""
     drawn = ("matrix", "mechanism", "projection")
     table = first_of(tables["multirr_sweep"], *drawn).sort_values(["records", "p", "t_d", "t_v"])
     best = table.groupby(["records", "p"], sort=False)["median_relative_error"].idxmin()

@@ -1,4 +1,4 @@
-"""Run the secure sum of [multirr], 4.2, with faulty parties too; link its exact tables (4.3)."""
+"""Run the secure sum of [multirr], 4.2, also with deviating parties; link its tables (4.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,10 +20,10 @@ from deniable.sampling import RandomSource, generator_for
 class Deviating(rr.Party):
     """A party that leaves, miscounts, or sets the count.
 
-    It leaves when its shares have `reached` this part of the seats in order, in [0, 1], and
-    broadcasts nothing. Its shares sum to `shares` instead of 0, and its broadcast is `broadcast`
-    too high: with 1 or -1 it counts itself in a wrong cell, or not in its own. In the last seat, it
-    hears all others first and makes the count `count`.
+    It leaves when its shares have `reached` this proportion of the seats, in order, in [0, 1]; then
+    it broadcasts nothing. Its shares sum to `shares` instead of 0. Its broadcast is `broadcast` too
+    high: with 1 it counts itself in a wrong cell, with -1 it does not count itself in its own cell.
+    In the last seat, it receives all other broadcasts first and sets the count to `count`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Deviating(rr.Party):
         return shares
 
     def answer(self, seat: int, network: rr.Network) -> None:
-        """Broadcast from a `seat` of the `network` as it deviates."""
+        """Broadcast from a `seat` of the `network`, with the deviation."""
         if self.count is not None:
             heard = network.view([seat])[2][:seat].sum()
             network.broadcast(seat, int(self.count - heard) % network.modulus)
@@ -60,9 +60,10 @@ def trials(
 ) -> pd.DataFrame:
     """Compare secure sums with plain counts of the same records of `data`, drawn by `root_seed`.
 
-    Many `parties` count one `pair`, and few, `parties_of_all_pairs`, all of them. The result has
-    one row per pair, and one with the sums over all pairs. ``messages`` are ``share_messages`` and
-    ``broadcasts``. The paper's ``formula_per_party`` is cells x n, ``formula_in_all`` n times it.
+    Many `parties` count one `pair`, and few (`parties_of_all_pairs`) count all pairs. The result
+    has one row per pair, and one with the sums over all pairs. ``messages`` is the sum of
+    ``share_messages`` and ``broadcasts``. The paper's ``formula_per_party`` is cells x n, and
+    ``formula_in_all`` is n times that.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -100,7 +101,7 @@ def _trial(data: Microdata, counted: rr.BivariateDistribution) -> dict[str, Any]
 def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int = 0) -> Microdata:
     if parties > len(data):
         raise DeniableError(
-            f"{parties:,} parties are to be drawn from {len(data):,} records; draw fewer"
+            f"{parties:,} parties cannot be drawn from {len(data):,} records; draw fewer"
         )
     key = {"study": "secure_sum", "part": part, "parties": parties, "sample": sample}
     records = generator_for(root_seed, key).choice(len(data), parties, replace=False)
@@ -108,12 +109,13 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
 
 
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:
-    """Rebuild records from exact tables of all pairs, in `samples` of `parties` from `data`.
+    """Reconstruct records from exact tables of all pairs, in `samples` of `parties` from `data`.
 
-    The `root_seed` draws the samples. The result has one row per category that a single party has
-    in some sample, and one for any of them. ``share_of_samples`` is the proportion in which it
-    rebuilds a record. It rebuilds at least ``attributes_rebuilt``, itself included.
-    ``equals_true_record`` covers all samples.
+    The `root_seed` draws the samples. The result has one row for each category that a single party
+    has in some sample, and one for any of these categories. ``share_of_samples`` is the proportion
+    of samples in which the category reconstructs a record. ``attributes_rebuilt`` is the smallest
+    number of reconstructed attributes, including the category itself. ``equals_true_record`` is
+    about all samples.
     """
     drawn = (_drawn(data, parties, root_seed, "linkage", number) for number in range(samples))
     each = [linked_parties(part).assign(sample=number) for number, part in enumerate(drawn)]
@@ -154,9 +156,9 @@ Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
 def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
-    """Spoil `count` sums of 4 to 9 parties in each known way, drawn by `root_seed`.
+    """Simulate `count` sums of 4 to 9 parties with each kind of deviation, drawn by `root_seed`.
 
-    The result has how often, and by what means, each fault is detected.
+    The result has the proportion of detected deviations and the means of detection.
     """
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
@@ -185,7 +187,7 @@ def _notice(spoil: Spoil, pairs: Sequence[rr.Pair], generator: Generator) -> tup
 
 
 def small_records(generator: Generator) -> Microdata:
-    """Draw 4 to 9 records over `SMALL` by `generator`, the first 3 in 3 cells of `PAIR`."""
+    """Draw 4 to 9 records over `SMALL` with a `generator`; the first 3 are in 3 cells of `PAIR`."""
     parties = int(generator.integers(4, 10))
     columns = tuple(generator.integers(0, size, parties) for size in SMALL.shape)
     for column, size in zip(columns, SMALL.shape, strict=True):
@@ -199,7 +201,7 @@ def _cells(data: Microdata, pair: rr.Pair) -> Codes:
 
 
 def _one(what: str, value: float | None, data: Microdata, random: Generator) -> Spoilt:
-    """Let one party deviate in one cell, by a `value` or else by an amount from 1 to n."""
+    """Let one party deviate in one cell, by a `value` or, without it, an amount from 1 to n."""
     where = int(random.integers(len(data))), int(random.integers(6))
     amount = int(random.integers(1, len(data) + 1))
     how: dict[str, Any] = {what: amount if value is None else value}
@@ -207,7 +209,7 @@ def _one(what: str, value: float | None, data: Microdata, random: Generator) -> 
 
 
 def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator) -> Spoilt:
-    """Let one party count itself in a second cell, and another one in none, if these are 1."""
+    """Let a party count itself in a second cell (`once_more` 1), and another in none (`less` 1)."""
     cells = _cells(data, PAIR)
     twice, never = map(int, random.choice(len(data), 2, replace=False))
     second = (int(cells[twice]) + int(random.integers(1, 6))) % 6
@@ -218,10 +220,10 @@ def _counts_itself(once_more: int, less: int, data: Microdata, random: Generator
 def _answers_for_another(
     pairs: Sequence[rr.Pair], data: Microdata, random: Generator, more_than_there_are: bool = False
 ) -> Spoilt:
-    """Let one party move all records like its own, or more, to the cells of another record."""
+    """Let a party move all records equal to its own, or more, to the cells of another record."""
     party = int(random.integers(len(data)))
     own = tuple(int(column[party]) for column in data.columns)
-    # Another value of both attributes of the first pair, so that no pair stays as it is.
+    # Change both attributes of the first pair, so that every pair changes.
     other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
     amount = sum(record == own for record in zip(*data.columns, strict=True))
     spoilt: dict[rr.Pair, rr.FaultyParties] = {}

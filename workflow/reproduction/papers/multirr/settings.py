@@ -1,4 +1,4 @@
-"""Models of the settings of [multirr]'s studies."""
+"""Models of the settings of the studies of [multirr]."""
 
 from typing import Annotated, Literal, Self
 
@@ -9,12 +9,12 @@ from deniable.validation import Strict
 
 from reproduction.study import Coverage, Epsilon, Probability, Share, StudySettings, Values
 
-# A cluster is audited cell by cell in exact arithmetic, which bounds its size.
+# The audit computes each cell of a cluster in exact arithmetic, which limits its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]
 
 
 class ClusterQueryGrid(Strict):
-    """Cells of Tables 1 and 2: every combination of the values."""
+    """Settings of Tables 1 and 2: all combinations of the values."""
 
     dataset: Values[Literal["adult", "adult6"]]
     matrix: Values[rr.Reading]
@@ -26,19 +26,19 @@ class ClusterQueryGrid(Strict):
 
 
 class WiderQueryGrid(ClusterQueryGrid):
-    """The same, with queries of more attributes."""
+    """Settings of RR-Clusters with a number of attributes per query."""
 
     attributes: Values[Annotated[int, Field(ge=1, le=5)]]
 
 
 class ExploredQueryGrid(ClusterQueryGrid):
-    """The same, under readings that were tried after the fact."""
+    """Settings of Tables 1 and 2 under interpretations that were tried after the comparison."""
 
     variation: Values[Literal["ordinal", "clustered_pairs"]]
 
 
 class PairQueryGrid(Strict):
-    """Settings of RR-Independent: every combination of the values."""
+    """Settings of RR-Independent: all combinations of the values."""
 
     matrix: Values[rr.Reading]
     projection: Values[rr.Projection]
@@ -46,13 +46,13 @@ class PairQueryGrid(Strict):
 
 
 class GainQueryGrid(PairQueryGrid):
-    """The same, with ways to make a query's number of cells whole."""
+    """Settings of RR-Independent, with ways to round a query's number of cells."""
 
     rounding: Values[Literal["up", "random"]] = Field(["up"])
 
 
 class AdjustedQueryGrid(Strict):
-    """Panels of Figure 3: every combination of the values."""
+    """Panels of Figure 3: all combinations of the values."""
 
     matrix: Values[rr.Reading]
     mechanism: Values[rr.ClusterMechanism]
@@ -63,9 +63,9 @@ class AdjustedQueryGrid(Strict):
 
 
 class EpsilonQueryGrid(Strict):
-    """Protocols at the exact epsilon of a whole record: every combination of the values.
+    """Protocols at the exact ε of a whole record: all combinations of the values.
 
-    Only under the reading ``keep`` of the matrix does every epsilon have one p.
+    The matrix is "keep", the only one with exactly one p for every ε.
     """
 
     attributes: Values[Literal["all", "few"]]
@@ -77,7 +77,7 @@ class EpsilonQueryGrid(Strict):
 
 
 class AssessmentGrid(Strict):
-    """Ways to assess dependences: every combination of the values."""
+    """Ways to assess dependences: all combinations of the values."""
 
     matrix: Values[rr.Reading]
     method: Values[rr.Assessment]
@@ -98,7 +98,7 @@ class WiderQueryStudy(ClusterQueryStudy):
 
 
 class ExploredQueryStudy(ClusterQueryStudy):
-    """A study of readings that were tried after the fact."""
+    """A study of interpretations that were tried after the comparison."""
 
     within: Share = 0.25
     grids: Values[ExploredQueryGrid]  # type: ignore[assignment]
@@ -112,13 +112,13 @@ class PairQueryStudy(StudySettings[PairQueryGrid]):
 
 
 class GainQueryStudy(PairQueryStudy):
-    """A study of what estimation gains."""
+    """A study of the gain of estimation over raw responses."""
 
     grids: Values[GainQueryGrid]  # type: ignore[assignment]
 
 
 class MoreRuns(Strict):
-    """The replicates of cells with methods too close for the usual number."""
+    """The number of replicates for settings where the methods are too close for the usual one."""
 
     mechanism: rr.ClusterMechanism
     p: Probability
@@ -135,7 +135,7 @@ class AdjustedQueryStudy(StudySettings[AdjustedQueryGrid]):
 
 
 class EpsilonQueryStudy(StudySettings[EpsilonQueryGrid]):
-    """A study of the methods at stated epsilons; `few` are attributes that RR-Joint can take."""
+    """A study of the methods at stated ε; `few` are the attributes for RR-Joint."""
 
     coverages: Values[Coverage]
     projections: Values[rr.Projection]
@@ -144,7 +144,7 @@ class EpsilonQueryStudy(StudySettings[EpsilonQueryGrid]):
 
 
 class AssessmentStudy(StudySettings[AssessmentGrid]):
-    """A study of how well dependences are assessed without a trusted party."""
+    """A study of dependences that are assessed without a trusted party."""
 
     t_v: Values[StudiedCells]
     t_d: Values[Share]
@@ -152,9 +152,9 @@ class AssessmentStudy(StudySettings[AssessmentGrid]):
 
 
 class ThresholdGrid(Strict):
-    """Settings at which all thresholds are tried: every combination of the values."""
+    """Settings at which all thresholds are tried: all combinations of the values."""
 
-    records: Values[Annotated[int, Field(ge=10, le=10_000_000)]]  # held in memory, 8 bytes each
+    records: Values[Annotated[int, Field(ge=10, le=10_000_000)]]  # in memory, 8 bytes each
     matrix: Values[rr.Reading]
     mechanism: Values[rr.ClusterMechanism]
     projection: Values[rr.Projection]
@@ -162,7 +162,7 @@ class ThresholdGrid(Strict):
 
 
 class ThresholdStudy(ClusterQueryStudy):
-    """A sweep of RR-Clusters over p, T_v, T_d and the number of records. It may be empty."""
+    """A sweep of RR-Clusters over p, T_v, T_d and the number of records, possibly empty."""
 
     t_v: list[StudiedCells] = Field(default_factory=list)
     t_d: list[Share] = Field(default_factory=list)
@@ -180,10 +180,10 @@ class ThresholdStudy(ClusterQueryStudy):
 
 
 class SecureSumTrials(Strict):
-    """The numbers of parties and of trials."""
+    """The pair of attributes, and the numbers of parties and trials, for secure sums."""
 
     pair: Annotated[list[str], Field(min_length=2, max_length=2)]
-    # Shares grow with the square of the parties.
+    # The number of shares grows with the square of the number of parties.
     parties: Annotated[int, Field(ge=3, le=10_000)]
     parties_of_all_pairs: Annotated[int, Field(ge=3, le=1000)]
     fault_trials: Annotated[int, Field(ge=1, le=100_000)]

@@ -1,4 +1,4 @@
-"""Compare the published numbers of [multirr] with ours, and show them with the clusters."""
+"""Compare published numbers of [multirr] with ours; contents of sections on numbers, clusters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -20,7 +20,7 @@ TREND_COLUMNS = (
     *("printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
-AS_READ = "none"  # the variation of an interpretation that has none
+AS_READ = "none"  # the variation of interpretations without one
 
 
 def with_variations(results: pd.DataFrame) -> pd.DataFrame:
@@ -32,7 +32,7 @@ def with_variations(results: pd.DataFrame) -> pd.DataFrame:
 def agreement_by_reading(results: pd.DataFrame) -> pd.DataFrame:
     """Count the published numbers that agree under each interpretation, and test their joint fit.
 
-    `results` are rows of Tables 1 and 2 and of their variations, as `with_variations` returns them.
+    `results` are rows of Tables 1 and 2 and of their variations, from `with_variations`.
     """
     return agreement(results, READING).merge(joint_fit(results), on=list(READING))
 
@@ -40,10 +40,10 @@ def agreement_by_reading(results: pd.DataFrame) -> pd.DataFrame:
 def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
     """Test for each interpretation in `results` that all published numbers are its medians.
 
-    The statistic sums the squared differences to ours in units of their standard errors. These are
-    the error of our median, and the error of a published one over `PRINTED_RUNS` replicates, which
-    is ours scaled. By the normal approximation the statistic is chi-squared, with one degree of
-    freedom per number, if the interpretation is right.
+    The statistic is the sum of squared differences to our medians, in units of their standard
+    errors. A standard error combines the error of our median, and this error scaled to
+    `PRINTED_RUNS` replicates for the published median. By the normal approximation the statistic is
+    chi-squared, with one degree of freedom per number, if the interpretation is right.
     """
     printed = results.dropna(subset=["published"])
     scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
@@ -53,7 +53,10 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Return geometric mean ratios to printed numbers in `results` by p, T_v; ε is the largest."""
+    """Return geometric mean ratios of our to published numbers in `results`, by p and T_v.
+
+    The ε of a row are the largest of its settings.
+    """
     printed = results.dropna(subset=["published"])
     keys = [*READING, "p", "t_v"]
     logs = np.log(printed["regenerated"] / printed["published"])
@@ -67,28 +70,28 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
-    """Return the standard errors of the differences of ours to published values, on a scale."""
+    """Return the standard errors of the differences of our to published values, on a scale."""
     width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
     found: pd.Series[float] = width / (2 * Z_95) * widening(_independent(printed), PRINTED_RUNS)
     return found
 
 
 def _independent(rows: pd.DataFrame) -> "pd.Series[float]":
-    """Return the numbers of independent queries that are as precise as ours."""
+    """Return the numbers of independent queries with the precision of ours."""
     return rows.get(EQUIVALENT, rows["replicates"]).fillna(rows["replicates"])
 
 
 def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
     """Test for each p and T_v that the published values over T_d have one median ([multirr], 6.5).
 
-    Only T_v with the same clusters at all T_d are tested: there the settings repeat one experiment,
-    and every trend is sampling error. The error of a published median is our interval's for the
-    same setting, scaled to the paper's number of replicates and to the level of the published
-    value, because relative errors spread in proportion to their level.
+    Only T_v with the same clusters at all T_d are tested. Their settings repeat one experiment, so
+    every trend is sampling error. The error of a published median comes from our interval for the
+    same setting. It is scaled to the paper's number of replicates and to the level of the published
+    value, because the spread of relative errors is proportional to their level.
 
-    `results` are rows of Tables 1 and 2, and `clusters` as `clusters_table` returns them. The
-    intervals belong to the ``mechanism``. Rows without ``p`` and ``t_v`` sum all tests of a data
-    set and mechanism; ``p_value_without_worst`` leaves out the largest statistic.
+    `results` are rows of Tables 1 and 2, and `clusters` come from `clusters_table`. The intervals
+    belong to the ``mechanism``. Rows without ``p`` and ``t_v`` combine all tests of a data set and
+    mechanism; ``p_value_without_worst`` leaves out the largest statistic.
     """
     names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
     clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
@@ -131,7 +134,7 @@ def _chi_square(values: "pd.Series[float]", tests: Sequence[Mapping[str, Any]]) 
 
 
 def printed_table(tables: Tables, name: str) -> dict[str, Any]:
-    """Arrange the table `name` of `tables` as in the paper: a row per p and T_d, columns by T_v."""
+    """Return the table `name` of `tables` as in the paper: a row per p and T_d, columns by T_v."""
     table = tables[name]
     cells = by(table, "p", "t_d", "t_v", "mechanism")
     p, t_d, sizes = (sorted(table[column].unique()) for column in ("p", "t_d", "t_v"))
@@ -146,7 +149,10 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
 
 
 def readings(tables: Tables) -> dict[str, Any]:
-    """Prepare the numbers that agree from `tables`: as printed, and under other interpretations."""
+    """Return the agreement with published numbers from `tables`, by interpretation.
+
+    The interpretation as published comes first.
+    """
     found = tables["multirr_agreement"]
     missed = tables.get("multirr_misfit", found.iloc[:0])
     printed = is_as_printed(found)
@@ -158,13 +164,13 @@ def readings(tables: Tables) -> dict[str, Any]:
 
 
 def is_as_printed(agreement: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows of `agreement` have the matrix and the projection that the paper prints."""
+    """Return whether rows of `agreement` have the published matrix and projection."""
     printed: pd.Series[bool] = agreement["matrix"] == "printed"
     return printed & (agreement["projection"] == "clip") & (agreement[VARIATION] == AS_READ)
 
 
 def clusters(tables: Tables) -> dict[str, Any]:
-    """Prepare Algorithm 1's clusters from `tables`, and the trend over T_d that the text states."""
+    """Return the clusters of Algorithm 1 from `tables`, and tests of the stated trend over T_d."""
     trend = tables.get("multirr_threshold_trend", pd.DataFrame())
     if len(trend):
         trend = trend[trend["mechanism"] == trend["mechanism"].iloc[-1]]

@@ -1,1 +1,1 @@
-"""Simulations of count queries on clusters, pairs of attributes and adjusted records."""
+"""Simulators of count queries on clusters, pairs of attributes and adjusted records."""

@@ -1,9 +1,9 @@
 """Count queries of two attributes by four methods: Figure 3 of [multirr] (6.2).
 
-A replicate of the text asks one random query about two random attributes. Here it asks about every
-pair at each coverage, because randomization costs more than queries. RR-Adjustment weights records,
-so whole records are randomized. All methods and projections answer the same queries from the same
-responses, and are compared replicate by replicate.
+In the text, a replicate asks one random query about two random attributes. Here it asks about every
+pair at each coverage, because randomization takes more time than queries. RR-Adjustment weights
+records, so whole records are randomized. All methods and projections answer the same queries from
+the same responses, and are compared replicate by replicate.
 """
 
 import warnings
@@ -28,15 +28,15 @@ UNIFORM = "uniform"
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ERROR = "relative_error"
 NAMES = ("measure", "projection", "sigma", "method", "against")
-"""They name an output. ``against`` is the method that another is compared with."""
+"""The columns that name an output. ``against`` is the other method of a comparison."""
 WORK = ("sweeps", "gap", "left_out")
-"""Of an adjustment: its sweeps over the attributes, the largest remaining gap between a marginal
-distribution and its target, and the sum of the targets that no record could meet."""
+"""Measures of an adjustment: its sweeps over the attributes, the largest remaining gap between a
+marginal distribution and its target, and the sum of the targets that no record could meet."""
 Answers = tuple[list[Floats], Sequence[Floats], tuple[float, ...]]
 
 
 def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats]) -> Answers:
-    """Return distributions of all pairs: with independent clusters, and adjusted; then `WORK`.
+    """Return distributions of all pairs, with independent clusters and adjusted, and `WORK`.
 
     The `joints` are estimates for the clusters of a `protocol` from its randomized `records`.
     """
@@ -47,7 +47,7 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
     ]
     columns = [of.domain.ravel(of.columns) for of in map(records.project, protocol.clusters)]
     with warnings.catch_warnings():
-        # The outputs `WORK` have the same facts.
+        # The outputs `WORK` contain the facts in these warnings.
         warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
         adjustment = adjust(columns, [joint.reshape(-1) for joint in joints])
     adjusted = weighted_pairs(records.columns, adjustment.weights, records.domain.shape)
@@ -57,10 +57,10 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
 
 @dataclass(frozen=True, eq=False)
 class AdjustedQueries(OfTrueRecords):
-    """Simulates cells of Figure 3 on original records, `data`, with some attributes `ordinal`.
+    """Simulator of Figure 3 on original records, `data`, with some attributes `ordinal`.
 
-    Queries have the `coverages` (sigma), estimates the `projections` (of `PROJECTIONS`). `more` are
-    cells with more replicates: mechanism, p, replicates.
+    Queries have the `coverages` (sigma). Estimates have the `projections`, names in `PROJECTIONS`.
+    `more` lists settings with more replicates: mechanism, p, replicates.
     """
 
     data: Microdata
@@ -71,7 +71,7 @@ class AdjustedQueries(OfTrueRecords):
     more: tuple[Mapping[str, Any], ...] = ()
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return the number of replicates of a `cell`, given the `values` of those that it has."""
+        """Return the number of replicates that a `cell` needs, given the present `values`."""
         names = ("mechanism", "p")
         asked = (each for each in self.more if all(each[name] == cell[name] for name in names))
         return max((each["replicates"] for each in asked), default=len(values))
@@ -81,14 +81,14 @@ class AdjustedQueries(OfTrueRecords):
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: errors of queries, work of adjustments."""
+        """Return the name of each output of a `cell`: errors of queries, and `WORK`."""
         errors = product((ERROR,), self.projections, self.coverages, self.methods)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
         return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return the differences and ratios of each method to those before it, in any `cell`."""
+        """Return differences and ratios between each method and earlier ones, for any `cell`."""
         settings = enumerate(product(self.projections, self.coverages))
         methods = combinations(range(len(METHODS)), 2)
         hows: tuple[How, ...] = ("difference", "ratio")
@@ -101,18 +101,18 @@ class AdjustedQueries(OfTrueRecords):
         return found
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the epsilons of an `output`'s method."""
+        """Return the p of a `cell` and the ε of the method of an `output`."""
         alone = output["method"].startswith("rr_independent")
         return (self.independent(cell) if alone else self.clustered(cell)).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs, shape (replicates, outputs, pairs).
 
-        A cell has matrix, mechanism, t_v, t_d, and p or a record's epsilon.
+        A `cell` has matrix, mechanism, t_v, t_d, and p or epsilon (of a record).
         """
         alone, grouped = self.independent(cell).protocol, self.clustered(cell).protocol
         first = [alone.randomize(self.data, generator) for _ in range(replicates)]
-        # Attribute by attribute, both protocols are the same randomization.
+        # With separate matrices for attributes, both protocols randomize in the same way.
         same = cell["mechanism"] == "kronecker"
         second = first if same else [grouped.randomize(self.data, generator) for _ in first]
         queries = self._ask(generator, replicates)
@@ -146,11 +146,11 @@ class AdjustedQueries(OfTrueRecords):
 
 @dataclass(frozen=True, eq=False)
 class StatedQueries(AdjustedQueries):
-    """Simulates cells that state an epsilon, on all attributes of original `data` or on `few`.
+    """Simulator of settings with a stated ε, on all attributes of original `data` or on `few`.
 
-    p follows from the epsilon of a whole record. Each method appears once at an epsilon, under its
-    own name. RR-Independent and its adjustment come from cells with *kronecker* clusters, RR-Joint
-    from cells with one *joint* cluster of all attributes. ``uniform`` is an answer without data.
+    p follows from the ε of a whole record. Each method appears once at an ε, under a name of its
+    own. RR-Independent and its adjustment come from settings with *kronecker* clusters, RR-Joint
+    from settings with one *joint* cluster of all attributes. ``uniform`` is an answer without data.
     """
 
     few: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class StatedQueries(AdjustedQueries):
         return self if cell["attributes"] == "all" else self._of_few
 
     def _kept_outputs(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
-        """Return those outputs of Figure 3 that a `cell` keeps, with their places there."""
+        """Return the outputs of Figure 3 that a `cell` keeps, with their positions."""
         clusters = self._on(cell).clusters(cell)
         grouped = f"rr_clusters_{cell['mechanism']}"
         called = {"rr_clusters": grouped, "rr_clusters_adjustment": f"{grouped}_adjustment"}
@@ -173,7 +173,7 @@ class StatedQueries(AdjustedQueries):
             alone = ("rr_independent", "rr_independent_adjustment", UNIFORM)
             called |= dict(zip(alone, alone, strict=True))
         elif len(clusters) == 1:
-            # The adjustment to a single cluster changes nothing.
+            # With a single cluster, adjustment has no effect.
             called = {"rr_clusters": "rr_joint"}
         return [
             (place, {**each, "method": called[each["method"]], "clusters": len(clusters)})
@@ -182,15 +182,15 @@ class StatedQueries(AdjustedQueries):
         ]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: a method, the number of its clusters."""
+        """Return the name of each output of a `cell`: a method and its number of clusters."""
         return [output for _, output in self._kept_outputs(cell)]
 
     def compared(self, cell: Cell) -> list[Any]:
-        """Return no comparison for any `cell`: methods are compared by their intervals."""
+        """Return an empty list for any `cell`: methods are compared by their intervals."""
         return []
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the epsilons of an `output`'s method; nothing of no data."""
+        """Return the p of a `cell` and the ε of the method of an `output`; {} for ``uniform``."""
         if output["method"] == UNIFORM:
             return {}
         return AdjustedQueries.spends(self._on(cell), cell, output)

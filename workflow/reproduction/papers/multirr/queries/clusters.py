@@ -1,11 +1,11 @@
 """Relative error of count queries under RR-Clusters: Tables 1 and 2 of [multirr].
 
 A replicate randomizes the data once and estimates the distribution of each cluster. The text asks
-one random query about two random attributes. Here every pair has its query, because randomization
-costs more; the median is of the same distribution. Of more attributes, if a cell states it, one
-random set is asked about, and only the counts of clusters with these attributes are drawn.
+one random query about two random attributes. Here every pair has a query, because randomization
+takes more time; the median belongs to the same distribution. If a setting has more attributes per
+query, the query is about one random set of them. Only the counts of its clusters are drawn.
 
-In a sweep all thresholds of a cell answer the same queries from the same randomization.
+In a sweep all thresholds of a setting answer the same queries from the same randomization.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +31,10 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(shared.OfTrueRecords):
-    """Simulates cells of Tables 1 and 2 on `data`, the original records of Adult.
+    """Simulator of Tables 1 and 2 on `data`, the original records of Adult.
 
-    Queries have a `coverage` of sigma. Dependences treat `ordinal` attributes as such.
+    `coverage` is sigma, the proportion of cells in a query. Dependences of `ordinal` attributes are
+    correlations.
     """
 
     data: Microdata
@@ -41,17 +42,17 @@ class ClusterQueries(shared.OfTrueRecords):
     ordinal: tuple[str, ...] = ()
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p and the epsilons of a `cell`, the same for each `output`."""
+        """Return the p and the ε of a `cell`, which are the same for each `output`."""
         return self.clustered(cell).spends
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the one output of any `cell`: the relative error of a replicate's query."""
+        """Return the single output of any `cell`: the relative error of a query."""
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return relative errors, shape (replicates, 1, pairs), or (replicates, 1) of wider sets.
+        """Return relative errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets.
 
-        A cell has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
+        A `cell` has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
         """
         protocols = [self.clustered(cell).protocol]
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
@@ -72,11 +73,11 @@ class ClusterQueries(shared.OfTrueRecords):
         generator: np.random.Generator,
         runs: int,
     ) -> Callable[[tuple[str, ...]], Floats]:
-        """Return a function of names: relative errors of queries about them.
+        """Return a function of names: the relative errors of queries about these attributes.
 
-        Their shape is (`runs`, `protocols`). All names and protocols share the responses of a
-        cluster in a run. The `cell` is a setting of the study. The `generator` draws responses, and
-        then the queries.
+        Their shape is (`runs`, `protocols`), where `runs` is the number of replicates. In a
+        replicate, all names and protocols share the responses of a cluster. The `cell` is a setting
+        of the study. The `generator` draws responses and then queries.
         """
         by_cluster = (zip(each.clusters, each.channels, strict=True) for each in protocols)
         channels = dict(chain.from_iterable(by_cluster))
@@ -104,7 +105,7 @@ class ClusterQueries(shared.OfTrueRecords):
         return of
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return the probability of each of the `sets` in a query of a `cell`; None if equal."""
+        """Return the probability of each of `sets` in a query of a `cell`; None if equal."""
         return None
 
     def true_counts(self, cell: Cell, names: tuple[str, ...]) -> Counts:
@@ -114,11 +115,12 @@ class ClusterQueries(shared.OfTrueRecords):
 
 @dataclass(frozen=True, eq=False)
 class ExploredQueries(ClusterQueries):
-    """Simulates cells of Tables 1 and 2 under interpretations that the text does not give.
+    """Simulator of Tables 1 and 2 under interpretations that are not in the text.
 
-    The ``variation`` of a cell is ``ordinal`` or ``clustered_pairs``. The first treats `ordinal`
-    attributes as such. Under the second, the attributes of a query share a cluster with probability
-    `within`. Pairs in a cluster are equally probable, and so are all others.
+    The ``variation`` of a setting is "ordinal" or "clustered_pairs". With the first, dependences of
+    `ordinal` attributes are correlations. With the second, the attributes of a query share a
+    cluster with probability `within`. Pairs in a cluster are equally probable, and so are all
+    others.
     """
 
     within: float = 0.25
@@ -134,7 +136,7 @@ class ExploredQueries(ClusterQueries):
         return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
-        """Return the probabilities of `sets`; None if no or every set is in a cluster of `cell`."""
+        """Return the probabilities of `sets`; None if all or none are in a cluster of `cell`."""
         clusters = self.clusters(cell)
         inside = np.array([any(set(names) <= set(each) for each in clusters) for names in sets])
         if cell["variation"] != "clustered_pairs" or len(set(inside)) == 1:
@@ -144,9 +146,10 @@ class ExploredQueries(ClusterQueries):
 
 
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
-    """Return a number of `records` of the `data`, in a random order with `seed`, repeatedly.
+    """Return a number of `records` of the `data`, in a random order that depends on `seed`.
 
-    Smaller files are parts of larger ones. Six times the length gives each record six times.
+    The order is repeated for more records than the data have: six times the length gives each
+    record six times. Smaller files are parts of larger ones.
     """
     order = np.resize(np.random.default_rng(seed).permutation(len(data)), records)
     return replace(data, columns=tuple(column[order] for column in data.columns))
@@ -154,7 +157,7 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdSweep:
-    """Simulates cells of a sweep, each with its own number of records of `data`.
+    """Simulator of a sweep. Each setting has a number of records of `data`.
 
     All `t_v` and `t_d` of Algorithm 1 are combined. The `subset_seed` selects the records of a
     smaller file. `coverage` and `ordinal` are as in `ClusterQueries`.
@@ -169,7 +172,7 @@ class ThresholdSweep:
 
     @cached_property
     def queries_on(self) -> Callable[[int], ClusterQueries]:
-        """The simulator of single thresholds, by number of records."""
+        """The simulator for single thresholds, by number of records."""
         more = self.coverage, self.ordinal
         return cache(lambda n: ClusterQueries(resized(self.data, n, self.subset_seed), *more))
 
@@ -185,13 +188,13 @@ class ThresholdSweep:
         return [{"t_v": t_v, "t_d": t_d, "clusters": len(of.clusters)} for (t_v, t_d), of in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p and the epsilons of a `cell` at the thresholds of an `output`."""
+        """Return the p and the ε of a `cell` at the thresholds of an `output`."""
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the relative errors, shape (replicates, thresholds, pairs).
 
-        A cell has records, matrix, mechanism, projection, p.
+        A `cell` has records, matrix, mechanism, projection, p.
         """
         simulator, protocols = self.queries_on(cell["records"]), [*self.protocols(cell).values()]
         errors = simulator.errors(cell, protocols, generator, replicates)

@@ -1,10 +1,9 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
-A replicate randomizes every pair of attributes by RR-Independent, each pair anew, and asks one
-random query about it of each coverage. The text asks about one random pair: the median is of the
-same distribution. All estimators answer the same queries from the same responses. Inverting
-attribute by attribute is [castell]'s estimate of joint distributions; the shrinkage to independence
-is ours.
+A replicate randomizes each pair of attributes separately by RR-Independent, and asks one random
+query of each coverage about it. The text asks about one random pair; the median belongs to the same
+distribution. All estimators answer the same queries from the same responses. Inverting attribute by
+attribute is the estimate of joint distributions in [castell]; shrinkage to independence is ours.
 """
 
 import math
@@ -34,16 +33,16 @@ from reproduction.study import Cell, How
 HALF = 0.5
 MEASURES = ("absolute_error", "relative_error")
 LIKELIHOOD_TOLERANCE = 1e-3
-"""Nats below the maximum at which EM may stop. Compared with 1e-6 on Adult, this moves no median of
-1000 replicates by a tenth of the half-width of its interval."""
+"""Nats below the maximum at which EM may stop. Compared with 1e-6 on Adult, medians of 1000
+replicates move by less than a tenth of the half-width of their intervals."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairQueries(shared.OfTrueRecords):
-    """Simulates count queries over two attributes of original records, `data`.
+    """Simulator of count queries over two attributes of original records, `data`.
 
     `coverages` are sigmas, the proportions of a pair's cells in a query. The choice of `estimators`
-    (of `ESTIMATORS`) changes neither the randomization nor the queries.
+    (names in `ESTIMATORS`) changes neither the randomization nor the queries.
     """
 
     data: Microdata
@@ -56,14 +55,14 @@ class PairQueries(shared.OfTrueRecords):
         return [{"estimator": e, "sigma": sigma, "measure": m} for e, sigma, m in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the epsilons of RR-Independent, for each `output`."""
+        """Return the p of a `cell` and the ε of RR-Independent, the same for each `output`."""
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the errors, absolute ones in records, shape (replicates, outputs, pairs).
 
-        A cell has matrix, p, and the projection of marginal distributions by ``rr_independent``.
-        Numbers of cells in queries are rounded up, or as its ``rounding`` says.
+        A `cell` has matrix, p, and projection (of marginal distributions by ``rr_independent``).
+        Numbers of cells in queries are rounded up, or by its ``rounding``.
         """
 
         def errors(pair: tuple[str, ...]) -> Floats:
@@ -92,16 +91,16 @@ class PairQueries(shared.OfTrueRecords):
 
 
 class GainQueries(PairQueries):
-    """The queries of Figure 2, with the comparisons of section 6.5, replicate by replicate."""
+    """Simulator of the queries of Figure 2, with the comparisons of section 6.5 by replicate."""
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`. None is ``against`` another."""
+        """Return the name of each output of a `cell`, without ``against``."""
         return [each | {"against": None} for each in super().outputs(cell)]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return the ratios of medians in a `cell`: of two estimators, or of two coverages of one.
+        """Return the ratios of medians in a `cell`: two estimators, or two coverages of one.
 
-        Such coverages are neighbours, or one of them is one half, or their sum is one.
+        The two coverages are neighbours, or one of them is one half, or their sum is one.
         """
         found: list[tuple[dict[str, Any], How, tuple[int, int]]] = []
         for (i, one), (j, other) in combinations(enumerate(self.outputs(cell)), 2):
@@ -125,7 +124,7 @@ class GainQueries(PairQueries):
 
 
 def _randomized(reports: Counts, channel: ProductChannel) -> Floats:
-    """Return the product of the marginal distributions of responses, without [multirr], (2)."""
+    """Return the product of the marginal distributions of responses, without estimate (2)."""
     table = _randomized_joint(reports, channel).reshape(-1, *channel.shape)
     return _product(table.sum(axis=2), table.sum(axis=1))
 
@@ -137,7 +136,8 @@ def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
 def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Floats:
     """Return the product of two projected marginal distributions ([multirr], Protocol 1).
 
-    `reports` are counts of responses through a pair's `channel`, `projection` is in `PROJECTIONS`.
+    `reports` are counts of responses from the `channel` of a pair. The `projection` is a name in
+    `PROJECTIONS`.
     """
     table = reports.reshape(-1, *channel.shape)
     first, second = channel.factors
@@ -158,4 +158,4 @@ ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
     "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel).estimate),
-}  # all estimators but ``rr_independent``, which has a projection
+}  # all estimators except ``rr_independent``, which has a projection

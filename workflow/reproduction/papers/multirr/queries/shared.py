@@ -1,4 +1,4 @@
-"""Shared by the simulators of count queries: original records, projections, random attributes."""
+"""Common parts of the simulators of count queries: records, projections, random attributes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
@@ -21,7 +21,7 @@ from deniable.records import Domain, Microdata
 
 from reproduction.study import Cell
 
-LIKELIHOOD_TOLERANCE = 0.1  # nats: far below the precision of the data and of these replicates
+LIKELIHOOD_TOLERANCE = 0.1  # nats; far below the precision of the data and of these replicates
 
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
     "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
@@ -31,32 +31,32 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 
 
 class OfTrueRecords:
-    """A simulator on original records, `data`, with some attributes taken as `ordinal`."""
+    """Base of simulators on original records, `data`, with some `ordinal` attributes."""
 
     data: Microdata
     ordinal: tuple[str, ...]
 
     @cached_property
     def counts(self) -> Callable[[tuple[str, ...]], Counts]:
-        """Tables of the original records, by the names of attributes."""
+        """A function of names of attributes: the table of counts of the original records."""
         return cache(self.data.counts)
 
     @cached_property
     def dependences(self) -> pd.DataFrame:
-        """Dependences of the original data: an inference, see the report's section on clusters."""
+        """Dependences of the original data (inferred: see the report's section on clusters)."""
         return rr.dependences(self.data, self.ordinal)
 
     def clusters(self, cell: Cell) -> rr.Clustering:
-        """Return the clusters that the T_v and T_d of a `cell` form."""
+        """Return the clusters at the T_v and T_d of a `cell`."""
         return rr.cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
 
     def independent(self, cell: Cell) -> "Stated":
-        """Return RR-Independent at the matrix and the p, or the epsilon, of a `cell`."""
+        """Return RR-Independent with the matrix and the p, or ε, of a `cell`."""
         single = tuple(combinations(self.data.domain.names, 1))
         return self.clustered({**cell, "mechanism": "kronecker"}, single)
 
     def clustered(self, cell: Cell, clusters: rr.Clustering | None = None) -> "Stated":
-        """Return RR-Clusters of a `cell`, by p or epsilon; `clusters` are by default its own."""
+        """Return RR-Clusters with the p or ε of a `cell`, by default with its own `clusters`."""
         formed = clusters or self.clusters(cell)
         given = "p" if "p" in cell else "epsilon"
         at = cell["matrix"], cell["mechanism"], given, cell[given]
@@ -64,7 +64,7 @@ class OfTrueRecords:
 
 
 class Stated(NamedTuple):
-    """A `protocol`, its p, and the epsilons that it `spends` (`deniable.randomized_response`)."""
+    """A `protocol`, and its p with its ε (`spends`; see `deniable.randomized_response`)."""
 
     protocol: rr.Protocol
     spends: Mapping[str, float]
@@ -79,17 +79,21 @@ def stated(
     given: str,
     value: float,
 ) -> Stated:
-    """Return RR-Clusters at a `value` of p for all attributes, or of a record's "epsilon"."""
+    """Return RR-Clusters at a `value` of "p" for all attributes, or of "epsilon" for a record.
+
+    `given` is the name of the value. `domain`, `clusters`, `matrix` and `mechanism` are arguments
+    of `deniable.randomized_response.rr_clusters`.
+    """
     p = value if given == "p" else rr.p_of_epsilon(domain, value, matrix, clusters, mechanism)
     protocol = rr.rr_clusters(domain, clusters, p, matrix, mechanism)
     return Stated(protocol, {"p": p} | rr.epsilons(protocol))
 
 
 def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
-    """Return the marginal distribution of a `cluster` over the `names`, in the domain's order.
+    """Return the marginal distribution of a `cluster` over the `names`, in order of the domain.
 
-    The last axes of `joint`, its distribution, are its attributes. In their place the result has
-    one axis for each name, of length 1 if the name is outside the cluster.
+    The last axes of `joint`, its distribution, are its attributes. The result has one axis for each
+    name instead, with length 1 if the name is outside the cluster.
     """
     outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
     absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
@@ -102,11 +106,11 @@ def of_all_attributes(
     generator: np.random.Generator,
     chances: Floats | None = None,
 ) -> Floats:
-    """Ask about each of the `sets` of attributes in every replicate.
+    """Return the errors about each of the `sets` of attributes in every replicate.
 
     `errors` returns the errors of all replicates about some attributes, shape (replicates,
-    outputs). The result has the shape (replicates, outputs, sets). With `chances`, each of its last
-    entries is about a set that the `generator` draws with these probabilities.
+    outputs). The result has the shape (replicates, outputs, sets). With `chances`, each entry of
+    the last axis is about a set that the `generator` draws with these probabilities.
     """
     found = np.stack([errors(names) for names in sets], axis=-1)
     if chances is None:
@@ -121,10 +125,10 @@ def of_random_attributes(
     generator: np.random.Generator,
     replicates: int,
 ) -> Floats:
-    """Ask about one random set of the `sets` of attributes in each of the `replicates`.
+    """Return the errors about one random set of attributes in each of the `replicates`.
 
-    The `generator` draws the sets, each equally likely. `errors` returns the results of a number of
-    replicates about some attributes, shape (replicates, ...).
+    The `generator` draws from `sets`, each equally likely. `errors` returns the results about some
+    attributes for a number of replicates, shape (replicates, ...).
     """
     asked = generator.choice(len(sets), size=replicates)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
