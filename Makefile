@@ -138,7 +138,8 @@ environment: $(ENVIRONMENT) ## .venv only; DEVELOPING=0: without development too
 	@$(if $(DEVELOPING),DEVELOPING='$(DEVELOPING)' PYTHON='$(PYTHON)' sh tools/make_environment.sh)
 
 clean: ## remove results and .snakemake, keep .venv
-	@! ls -d results/releases/*/private/records.json 2>/dev/null || { echo "clean: these are production releases and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
+	@found=$$(for name in key entry.json journal.json receipt.json; do ls -d results/releases/*/private/$$name 2>/dev/null; done); \
+	test -z "$$found" || { echo "$$found"; echo "clean: these are production releases and cannot be drawn again; move them elsewhere first" >&2; exit 1; }
 	rm -rf results .snakemake
 
 distclean: clean ## also remove .venv

@@ -193,3 +193,19 @@ def test_environment_script_reads_the_python_range(project: dict) -> None:
     pattern = r'^requires-python = ">=([0-9.]*),<([0-9.]*)"$'
     low, high = re.search(pattern, text, re.MULTILINE).groups()
     assert project["requires-python"] == f">={low},<{high}"
+
+
+@pytest.mark.parametrize("name", ["key", "entry.json", "journal.json", "receipt.json"])
+def test_clean_keeps_production_releases(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "results" / "releases" / "survey" / "private" / name
+    file.parent.mkdir(parents=True)
+    file.touch()
+    command = ["make", "-f", str(ROOT / "Makefile"), "clean"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"releases/survey/private/{name}" in done.stdout
+    assert "move them elsewhere first" in done.stderr
+    assert file.exists()
+    file.rename(file.with_name("risk.csv"))  # as in a test release
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    assert not (tmp_path / "results").exists()

@@ -5,34 +5,44 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("docs", "config/README.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md")
+COPIED = (
+    *("docs", "config/README.md"),
+    *("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "codecheck.yml"),
+)
 """Folders and files, where the links of the guides look for them."""
 CONTENTS = {
     "Tutorial": ("tutorial",),
-    "Your own file": (
+    "How to protect a file": (
         "own-data",
+        "production-releases",
         "estimating",
-        "threats",
         "pram",
         "numbers-and-clusters",
         "rrba",
         "secure-sum",
-        "production-releases",
-        "ledger",
-        "/SECURITY",
-        "command-line",
-        "optimized-matrices",
     ),
-    "The pipeline": (
+    "How to run the pipeline": (
         "/config/README",
-        "troubleshooting",
         "sweeps",
         "cluster",
         "elsewhere",
-        "timing",
+        "continuous-integration",
+        "troubleshooting",
     ),
-    "The papers": ("findings", "results", "checklist", "references", "glossary"),
-    "Developing": ("architecture", "adding-a-mechanism", "continuous-integration", "/CHANGELOG"),
+    "Reference": (
+        "command-line",
+        "formats",
+        "matrices",
+        "optimized-matrices",
+        "ledger",
+        "results",
+        "checklist",
+        "timing",
+        "glossary",
+        "references",
+    ),
+    "Explanation": ("threats", "findings", "architecture"),
+    "Development": ("adding-a-mechanism", "/CONTRIBUTING", "/SECURITY", "/CHANGELOG"),
 }
 """The guides by heading. One that is missing here stops the build: Sphinx warns of it."""
 
@@ -48,7 +58,7 @@ def stage(folder: Path) -> None:
     for page in folder.rglob("*.md"):
         # Of mermaid a script from elsewhere would make a picture; of csv nothing knows the colours.
         text = re.sub("^```(mermaid|csv)$", "```text", page.read_text("utf-8"), flags=re.MULTILINE)
-        page.write_text(text, encoding="utf-8")
+        page.write_text(text.replace("../README.md", "../index.md"), encoding="utf-8")
 
 
 def _contents() -> list[str]:
