@@ -224,7 +224,7 @@ def test_estimates_are_unbiased_with_the_errors_that_are_stated(changes: dict[st
 
 def test_a_damaged_collection_is_refused() -> None:
     design, answers, _ = collected(some_records())
-    with pytest.raises(DeniableError, match="no whole table of a x b"):
+    with pytest.raises(DeniableError, match="no complete table of a x b"):
         answers_by_table(design, answers[answers["attributes"] != "a x b"])
     with pytest.raises(DeniableError, match="no whole table"):
         answers_by_table(design, answers.iloc[1:])

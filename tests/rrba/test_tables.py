@@ -164,7 +164,7 @@ def test_estimates_before_any_answer_are_uniform() -> None:
         (("weekly",), "unknown basis 'weekly'"),
         (("block", "rounded"), "unknown form 'rounded'"),
         (("block", "projected", 1.5), "the floor is 1.5"),
-        (("block", "printed", 0.1), "a table as printed has no floor"),
+        (("block", "printed", 0.1), "a table as published has no floor"),
     ],
 )
 def test_unknown_rules_are_refused(arguments: tuple, message: str) -> None:
@@ -200,7 +200,7 @@ def test_other_nonsense_is_refused() -> None:
     ],
 )
 def test_a_negative_count_is_refused(use: Callable[[Any], object]) -> None:
-    with pytest.raises(DeniableError, match="there are -3 reports of a cell"):
+    with pytest.raises(DeniableError, match="a cell has the count -3"):
         use((-3, 1))
     use((3, 1))
 

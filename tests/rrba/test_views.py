@@ -98,7 +98,7 @@ def test_one_combination_of_many_attributes() -> None:
         (["a", "b", "a"], 2, "named twice"),
         (["a", "b"], 0, "k must be in 1 .. 2"),
         (["a", "b"], 3, "k must be in 1 .. 2"),
-        (named(60), 5, "over the 200,000"),
+        (named(60), 5, "allowed are 200,000"),
     ],
 )
 def test_what_cannot_be_is_refused(names: list[str], size: int, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Randomized response block aggregation: views, clients, aggregator, server."""
+"""Randomized response block aggregation (RRBA): views, clients, aggregators and server."""
 
 import lazy_loader
 

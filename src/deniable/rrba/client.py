@@ -1,4 +1,4 @@
-"""Messages of RRBA ([rrba], Figure 2), and clients, which alone have access to their values."""
+"""Messages of RRBA ([rrba], Figure 2), and clients, who alone have access to their values."""
 
 import math
 from collections import Counter
@@ -25,7 +25,7 @@ Cell = Annotated[int, Field(ge=0)]
 class Question:
     """A message from the aggregator to one `client`.
 
-    The `number` is unique per aggregator, and a repeated question keeps it. `keep` is p, the
+    The `number` is unique per aggregator; a repeated question has the same number. `keep` is p, the
     probability of a true answer. For each combination of the `view`, `tables` has the distribution
     of fake answers over its cells. A message raises `ValueError` if a field has another type. The
     client checks the contents.
@@ -53,7 +53,7 @@ class Answer:
 
 @dataclass(frozen=True, config=MESSAGE)
 class Refusal:
-    """A message from a client to the aggregator. It depends on questions only, not on true values.
+    """A message from a client to the aggregator that depends on questions only, not on true values.
 
     It has the number of the `question`, the name of the `client`, and the `reason` in words.
     """
@@ -68,8 +68,9 @@ class BlockReport:
     """A message from an aggregator to the server: the answers of one block about one combination.
 
     The number of the `block` is unique per aggregator. The `table` of fake answers has one float
-    per cell of the `combination`; `keep` is p. The `answers` are pairs of each client and its
-    reported cell. Raises `DeniableError` if p and table define no channel, or lack such a cell.
+    per cell of the `combination`; `keep` is p. The `answers` are pairs of a client and its
+    randomized cell. Raises `DeniableError` if p and table do not define a channel, or the table
+    lacks such a cell.
     """
 
     block: int
@@ -83,7 +84,7 @@ class BlockReport:
         for each in self.answers:
             if each[1] >= len(self.table):
                 raise DeniableError(
-                    f"{self._named} holds the answer {each!r}; give pairs of a client and a cell, "
+                    f"{self._named} has the answer {each!r}; give pairs of a client and a cell, "
                     f"0 .. {len(self.table) - 1}"
                 )
         refuse_repeated([client for client, _ in self.answers], self._named)
@@ -100,7 +101,7 @@ class BlockReport:
 
 
 def refuse_repeated(clients: Sequence[str], where: str) -> None:
-    """Raise `DeniableError` if a name occurs twice in `clients`; `where` is for the message."""
+    """Raise `DeniableError` if `clients` has a name twice; the message begins with `where`."""
     if len(set(clients)) < len(clients):
         twice = next(name for name in clients if clients.count(name) > 1)
         raise DeniableError(f"{where} names the client {twice!r} twice; name each once")
@@ -112,16 +113,16 @@ class Client:
     The client `name` has a true code for each attribute of the `domain` in `values`. They leave the
     client through channels only, with draws from a secret `source`. A client trusts nobody. It
     computes the exact epsilon of a question from its tables. It refuses questions beyond its
-    `budget`, the largest epsilon of all answers together (above 0, perhaps infinite), such as a
-    table with a zero cell, which would reveal the truth. A repeated question gets the same answer
-    again, so that a lost message costs no privacy. Questions of two aggregators that differ in any
-    field are two questions.
+    `budget`, the largest epsilon of all answers together, above 0 and possibly infinite. An example
+    is a table with a zero cell, which would reveal the true value. A repeated question gets the
+    same answer again, so a lost message uses no privacy budget. Questions of two aggregators that
+    differ in any field are two questions.
 
-    A client that continues has the answers that it gave, `answered`. `agreed` raises
-    `DeniableError` for a question that a plan does not have. A client refuses an infinite epsilon,
-    unless it is `unbounded`. Epsilons add up by sequential composition. The sum over the
-    combinations of a view is exact, because their answers are independent. The sum over several
-    questions is an upper bound.
+    If a client continues, `answered` has its earlier answers. `agreed` raises `DeniableError` for a
+    question that is not in the plan. A client refuses an infinite epsilon, unless it is
+    `unbounded`. Epsilons add up by sequential composition. The sum over the combinations of a view
+    is exact, because their answers are independent. The sum over several questions is an upper
+    bound.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class Client:
         if len(values) != len(domain):
             raise DeniableError(
                 f"client {name!r} has {len(values)} values for {len(domain)} attributes; give one "
-                "each"
+                "value per attribute"
             )
         for attribute, value in zip(domain, values, strict=True):
             what = f"client {name!r}, attribute {attribute.name!r}"
@@ -159,7 +160,7 @@ class Client:
 
     @property
     def spent(self) -> float:
-        """Epsilon of all answers so far, rounded up."""
+        """The epsilon of all answers so far, rounded up."""
         return self._spent
 
     def answer(self, question: Question) -> Answer | Refusal:
@@ -176,7 +177,7 @@ class Client:
         return given
 
     def _through(self, channels: tuple[KeepOrReplace, ...], question: Question) -> tuple[int, ...]:
-        """Return reports of the channels. True values are read here only."""
+        """Return randomized cells from the channels. Only this function reads true values."""
         cells = []
         for channel, combination in zip(channels, question.view, strict=True):
             values = [np.array([self.__values[name]]) for name in combination]
@@ -185,7 +186,7 @@ class Client:
         return tuple(cells)
 
     def _checked(self, question: Question) -> tuple[tuple[KeepOrReplace, ...], float]:
-        """Return the channels, and epsilon of all answers after this one."""
+        """Return the channels, and the epsilon of all answers after this one."""
         if question.client != self.name:
             raise DeniableError(f"the question is for {question.client!r}")
         if len(set(map(frozenset, question.view))) < len(question.view):

@@ -1,6 +1,6 @@
-"""Collections of tables by RRBA ([rrba], section 4): questions, answers and estimates.
+"""Collect tables by RRBA ([rrba], section 4): questions, answers and estimates.
 
-Each record belongs to one client, which receives one question. This is the protocol of
+Each record belongs to one client, and each client receives one question. The protocol is the one of
 `deniable.rrba.protocol`, but all answers of a block are drawn at once. The distribution is the
 same, and only the channels read original values.
 """
@@ -23,7 +23,7 @@ from deniable.rrba.views import Combination
 from deniable.sampling import KeyedDraws
 
 MAX_ROWS = 2_000_000
-"""Rows of an answers file, one per cell, table and block. They take 200 bytes each in memory."""
+"""Largest number of rows of answers (one per cell, table, block), of 200 bytes each in memory."""
 
 
 def collect_answers(
@@ -31,9 +31,9 @@ def collect_answers(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send every client its question, block by block, and collect the answers.
 
-    Clients are put into a random order, and questions of the `design` take turns in this order. So
-    the clients of a question are a simple random sample of all clients. `data` are the original
-    records of the clients, with numbers `records` in the whole file, by default from 0, and `draws`
+    Clients are put into a random order, and receive the questions of the `design` in turn. So the
+    clients of a question are a simple random sample of all clients. `data` has the original records
+    of the clients, and `records` their numbers in the whole file, by default from 0. The `draws`
     are keyed by these numbers. Raises `DeniableError` if there are fewer clients than questions, or
     the answers have over 2,000,000 rows.
 
@@ -72,9 +72,9 @@ def collect_answers(
 
 
 def refuse_impossible(design: CollectionDesign, clients: int) -> None:
-    """Raise `DeniableError` if so many `clients` are too few, or their answers need too many rows.
+    """Raise `DeniableError` if there are too few `clients`, or their answers need too many rows.
 
-    The `design` has at least one client per question, and at most 2,000,000 rows of answers.
+    The `design` needs at least one client per question, and at most 2,000,000 rows of answers.
     """
     if clients < len(design.questions):
         raise DeniableError(
@@ -95,8 +95,9 @@ def refuse_impossible(design: CollectionDesign, clients: int) -> None:
 def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) -> pd.DataFrame:
     """Return the table of answers in `reports` to a server, as in `collect_answers`.
 
-    There is at most one report for each block and table that clients of the `design` randomize.
-    With a memory, a client's answers are joined. Raises `DeniableError` if a table has no answers.
+    There is at most one block report for each block and table that clients of the `design`
+    randomize. With a memory, a client's answers are joined. Raises `DeniableError` if a table has
+    no answers.
     """
     blocks: dict[int, dict[Combination, BlockReport]] = {}
     for report in sorted(reports, key=lambda each: each.block):
@@ -116,7 +117,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
                 parts.append((table, block, np.asarray(q), counts))
     if missing := set(design.tables) - {table.attributes for table, *_ in parts}:
         names = SEPARATOR.join(min(missing))
-        raise DeniableError(f"no answer counts about {names}; ask more clients")
+        raise DeniableError(f"no valid answer is about {names}; ask more clients")
     return answers_table(design, parts)
 
 
@@ -125,7 +126,7 @@ def answers_table(
 ) -> pd.DataFrame:
     """Return the table of answers, as in `collect_answers`.
 
-    The `parts` have a table of the `design`, the number of a block, q, and the counts of answers.
+    Each of the `parts` has a table of the `design`, a block number, q, and the counts of answers.
     """
     names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
@@ -151,8 +152,8 @@ class TableAnswers:
     """All answers about one table, block by block.
 
     `keep` is p, in (0, 1). Numbers of answers, `reports`, and distributions of fake answers,
-    `fake`, have the shape (blocks, cells). The `channel` of clients with a memory has all of them
-    as its records. Raises `DeniableError` if the reports are not counts.
+    `fake`, have the shape (blocks, cells). If clients have a memory, one `channel` produced all
+    answers. Raises `DeniableError` if `reports` are not counts.
     """
 
     keep: float
@@ -185,7 +186,7 @@ class TableAnswers:
 
         By default they are for the population. Answers of a block are multinomial with lambda = p
         pi + (1 - p) q. The variance is the sum of n lambda (1 - lambda), divided by (p N)^2. For
-        the file itself, the N clients are a simple random sample of `clients`, and the variance is
+        the file itself, the N clients are a simple random sample of `clients`. Then the variance is
         smaller by pi (1 - pi) / N times (N - 1) / (clients - 1). The estimate, clipped to [0, 1],
         replaces pi.
         """
@@ -207,7 +208,7 @@ def answers_by_table(
 ) -> dict[Combination, TableAnswers]:
     """Return the answers about each table of a `design`.
 
-    The `answers` are as `collect_answers` returns them. Raises `DataError` if a table has no
+    `answers` is a table of answers from `collect_answers`. Raises `DataError` if a table has no
     answers, or another number of cells.
     """
     groups = rows_by_table(answers)
@@ -215,7 +216,7 @@ def answers_by_table(
     for combination, table in design.tables.items():
         if (rows := groups.get(SEPARATOR.join(combination))) is None or len(rows) % table.cells:
             raise DataError(
-                f"the collection has no whole table of {SEPARATOR.join(combination)}; it is "
+                f"the collection has no complete table of {SEPARATOR.join(combination)}; it is "
                 "damaged or belongs to another release. Restore it"
             )
         reports = rows["reports"].to_numpy(dtype=np.int64).reshape(-1, table.cells)

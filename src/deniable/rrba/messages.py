@@ -1,4 +1,4 @@
-"""Messages of RRBA as lines of JSON, and the plan by which all parties check them.
+"""Write and read messages of RRBA as lines of JSON, and check them by the plan.
 
 docs/rrba.md describes the format.
 """
@@ -28,7 +28,7 @@ class Agreement:
     """The public plan that all parties share.
 
     `plan` is the SHA-256 of its document, and `design` has its questions. In a `test`, random
-    numbers follow from a seed; its messages are refused elsewhere.
+    numbers come from a seed, and its messages are refused outside tests.
     """
 
     plan: str
@@ -36,12 +36,12 @@ class Agreement:
     test: bool = False
 
     def line(self, aggregator: str, message: Question | Answer | Refusal | BlockReport) -> str:
-        """Return a `message` from or to an `aggregator`, by name, as a line without its end."""
+        """Return a `message` from or to the named `aggregator` as a line without its line end."""
         kind = next(name for name, each in KINDS.items() if isinstance(message, each))
         return json_line(self._head | {"aggregator": aggregator, "kind": kind} | vars(message))
 
     def read(self, line: bytes | str, *kinds: type[Any]) -> tuple[str, Any]:
-        """Return the aggregator and the message of a `line`, of one of the `kinds` of messages.
+        """Return the aggregator and the message of a `line`, if it is of one of the `kinds`.
 
         Raises `DeniableError` with a short reason if it is another message, or malformed.
         """
@@ -73,9 +73,9 @@ class Agreement:
             self.refuse_other_table(names, question.keep, table)
 
     def refuse_other_table(self, names: Combination, keep: float, table: Sequence[float]) -> None:
-        """Raise `DeniableError` if p, `keep`, or q, `table`, of columns `names` are not the plan's.
+        """Raise `DeniableError` if p, `keep`, or q, `table`, of columns `names` break the plan.
 
-        q has the plan's number of cells, and none is below its floor.
+        q must have the plan's number of cells, none of them below the plan's floor.
         """
         own = self.design.randomized.get(names)
         if own is None or keep != own.keep or len(table) != own.cells:

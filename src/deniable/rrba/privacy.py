@@ -1,13 +1,13 @@
-"""Exact epsilons of RRBA, and the epsilon that Theorem 4.1 of [rrba] claims.
+"""Compute exact epsilons of RRBA, and the epsilon that Theorem 4.1 of [rrba] claims.
 
-The theorem claims ln(1 / (1 - p)), for all tables. Its proof gives the truthful answer the
-probability p q, as if a client reported its true cell only when a fake draw had hit it too. The
-answer v has the probability p + (1 - p) q_v from a client with the true cell v, and (1 - p) q_v
-from any other client. So
+The theorem claims ln(1 / (1 - p)), for all tables. Its proof gives the true answer the probability
+p q, as if a client returned its true cell only if a fake draw also had it. In fact the answer v has
+the probability p + (1 - p) q_v from a client with the true cell v, and (1 - p) q_v from any other
+client. So
 
     epsilon = max over v of ln(1 + p / ((1 - p) q_v)),
 
-which is above the claim for every table of two cells or more: some q_v is at most 1/2, and 1 + p /
+For every table of two cells or more this is above the claim: some q_v is at most 1/2, and 1 + p /
 ((1 - p) q) exceeds 1 / (1 - p) = 1 + p / (1 - p) for every q < 1.
 """
 
@@ -24,7 +24,7 @@ from deniable.rrba.tables import refuse_bad_keep, table_channel
 
 
 def claimed_epsilon(keep: float) -> float:
-    """Return ln(1 / (1 - p)), the epsilon of Theorem 4.1 and equation (6). The claim does not hold.
+    """Return ln(1 / (1 - p)), the epsilon of Theorem 4.1 and equation (6), which does not hold.
 
     p, `keep`, is in (0, 1).
 
@@ -40,8 +40,8 @@ def claimed_epsilon(keep: float) -> float:
 def retention_from_claim(epsilon: float) -> float:
     """Return p = 1 - exp(-`epsilon`), equation (6), for an epsilon above 0.
 
-    The p of [rrba], Figure 6, come from here: epsilons .01, .05, .1, .15, .25 and .35 give .009,
-    .048, .095, .139, .221 and .295, cut off after three digits.
+    This gives the p of [rrba], Figure 6: epsilons .01, .05, .1, .15, .25 and .35 give .009, .048,
+    .095, .139, .221 and .295, truncated to three digits.
     """
     if not epsilon > 0:
         raise DeniableError(f"epsilon is {epsilon}; it must be above 0")
@@ -65,16 +65,16 @@ def answer_epsilon(table: npt.ArrayLike, keep: float) -> float:
 def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
     """Return the exact epsilon of a client's answers to all `tables` of a view, rounded up.
 
-    Combinations of a view share no attribute, so two records are the worst pair of each table at
-    once. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1). It is
-    also the epsilon of several answers through the same table: list it once per round. If the table
-    of a combination differs between rounds, the sum is an upper bound, given the tables.
+    Combinations of a view have no common attribute, so the same two records are the worst pair for
+    all tables. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1).
+    For several answers through the same table, list it once per round. If the table of a
+    combination differs between rounds, the sum is an upper bound, given the tables.
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 
 
 def floor_parity(cells: int, keep: float, floor: float) -> Fraction | None:
-    """Return 1 + p m / ((1 - p) w) exactly: the parity of one answer if a cell touches its floor.
+    """Return 1 + p m / ((1 - p) w) exactly, the parity of one answer if a cell is at its floor.
 
     The table has m `cells`. Each cell is at least `floor` / m, with w = `floor` in [0, 1]. The
     probability p of a true answer is `keep`. A table of one cell has parity 1. None is an infinite
@@ -91,9 +91,9 @@ def floor_parity(cells: int, keep: float, floor: float) -> Fraction | None:
 def floor_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
     """Return the epsilon that a `floor` guarantees for a client's answers on all data, rounded up.
 
-    It is the sum of the logarithms of `floor_parity` at `keep` over tables with `sizes` cells: 0
-    for a table of one cell, else infinite at floor 0. Tables that touch their floors attain it. At
-    floor 1 they are uniform.
+    It is the sum of the logarithms of `floor_parity` at `keep` over tables with `sizes` cells. A
+    table of one cell adds 0; others are infinite at floor 0. Tables with a cell at the floor attain
+    it. At floor 1 tables are uniform.
     """
     refuse_bad_keep(keep)
     for cells in sizes:
@@ -107,10 +107,10 @@ def floor_epsilon(sizes: Sequence[int], keep: float, floor: float) -> float:
 def keep_for_epsilon(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -> float:
     """Return the p at which the answers to all tables of a view have a stated epsilon.
 
-    The p solves: sum over tables of ln(1 + p m / ((1 - p) floor)) = `epsilon`, above 0, with m the
-    cells of a table, in `sizes`. One of them is at least 2. It is rounded such that the exact sum
-    is at most `epsilon`. To cover several rounds about the same tables, list each table once per
-    round. For the `floor`, in (0, 1], see `floor_parity`.
+    The p solves sum over tables of ln(1 + p m / ((1 - p) floor)) = `epsilon`, above 0. `sizes` has
+    the number of cells m of each table, at least one of them 2 or more. p is rounded such that the
+    exact sum is at most `epsilon`. To cover several rounds with the same tables, list each table
+    once per round. For the `floor`, in (0, 1], see `floor_parity`.
 
     Examples
     --------
@@ -140,8 +140,8 @@ def keep_for_epsilon(sizes: Sequence[int], epsilon: float, floor: float = 1.0) -
 def variance_inflation(truth: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> float:
     """Return the trace of the estimate's variance, divided by the trace for sampling alone.
 
-    It is the sum of lambda (1 - lambda) / (p^2 sum of pi (1 - pi)) with lambda = p pi + (1 - p) q,
-    for distributions pi, `truth`, and q, `table`, shape (cells,), and p, `keep`, in (0, 1).
+    It is the sum of lambda (1 - lambda) / (p^2 sum of pi (1 - pi)) with lambda = p pi + (1 - p) q.
+    The distributions pi, `truth`, and q, `table`, have the shape (cells,). p, `keep`, is in (0, 1).
     """
     pi, q = np.asarray(truth, dtype=float), np.asarray(table, dtype=float)
     reported = table_channel(q, keep).reported(pi)

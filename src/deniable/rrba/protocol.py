@@ -1,11 +1,11 @@
-"""The protocol of RRBA: aggregators, a server, and rounds of messages ([rrba], Algorithm 1).
+"""Run the protocol of RRBA: aggregators, a server, and messages ([rrba], Algorithm 1).
 
-Nobody needs to trust aggregators or the server: they only have answers that went through the
-clients' channels. Several aggregators may ask the same clients, each with its own blocks and
-tables. Messages may be lost, repeated, late or malformed.
+Clients need not trust aggregators or the server, because these receive only answers that went
+through the clients' channels. Several aggregators may ask the same clients, each with its own
+blocks and tables. Messages may be lost, repeated, late or malformed.
 
 `Collection` has the counts of whole blocks without clients, for many replicates in parallel. Their
-distribution is the one of the protocol with one table. Given the table of their block, clients
+distribution is the same as in the protocol with one table. Given the table of their block, clients
 answer independently. So counts of true answers are binomial, and counts of fake answers are
 multinomial.
 """
@@ -36,11 +36,11 @@ from deniable.sampling import multinomial, refuse_no_source
 
 
 class Aggregator:
-    """Asks clients in blocks, and computes the tables of a block from the answers before it.
+    """Asks clients in blocks, and computes the tables of a block from the earlier answers.
 
     Blocks of one client are the first version of the protocol, Algorithm 1. Each client receives
     one of the `views` of the `domain`. The `generator` draws the views and needs no secrecy. p,
-    `keep`, one for all views or one each, is in (0, 1). The `rule` makes the tables of the next
+    `keep`, one for all views or one per view, is in (0, 1). The `rule` makes the tables of the next
     block from answers.
     """
 
@@ -87,7 +87,7 @@ class Aggregator:
         """Start a block and return one question for each name in `clients`.
 
         The numbers of their `views`, from 0, are drawn by default. Raises `DeniableError` if the
-        block before is open, or a client is named twice.
+        previous block is open, or a client is named twice.
         """
         if self._open:
             raise DeniableError(f"block {self._block} is still open; close it first")
@@ -104,7 +104,7 @@ class Aggregator:
         return list(self._open.values())
 
     def receive(self, message: Answer | Refusal) -> None:
-        """Count a `message` if it is the first one to an open question, from the right client."""
+        """Count a `message` if it is the first reply to an open question, from the right client."""
         if (question := self._open.get(message.question)) is None:
             known = 1 <= message.question <= self._questions
             self.passed_over["late or doubled" if known else "to no question"] += 1
@@ -123,7 +123,7 @@ class Aggregator:
                 self._answers.setdefault(combination, {})[message.client] = cell
 
     def close_block(self) -> list[BlockReport]:
-        """End the block: update the tables, and return the reports."""
+        """End the block: update the tables, and return the block reports."""
         self.passed_over["no answer"] += len(self._open)
         self._open.clear()
         reports = []
@@ -139,9 +139,9 @@ class Aggregator:
 
 
 class Server:
-    """Pools the reports of all blocks, of one aggregator or several.
+    """Pools the block reports of one or several aggregators.
 
-    Each client counts once per combination, by the answer that came first, from any block,
+    Each client counts once per combination, with the first answer to arrive from any block,
     aggregator or repeated report.
     """
 
@@ -152,9 +152,9 @@ class Server:
         """Answers of clients that had been counted."""
 
     def receive(self, report: BlockReport) -> None:
-        """Keep the answers in a `report` of clients that have not been counted.
+        """Store the answers in a block `report` of clients that have not been counted.
 
-        Raises `DeniableError` if the table has another number of cells than before.
+        Raises `DeniableError` if the number of cells differs from earlier tables.
         """
         combination, counted = report.combination, self._counted[report.combination]
         new = tuple(pair for pair in report.answers if pair[0] not in counted)
@@ -172,11 +172,11 @@ class Server:
 
     @property
     def reports(self) -> list[BlockReport]:
-        """All reports, with the answers that count."""
+        """All block reports, with the counted answers."""
         return [report for reports in self._reports.values() for report in reports]
 
     def estimate(self, combination: Combination) -> Floats:
-        """Return the unbiased estimate of the true proportions of a `combination`, from all blocks.
+        """Return the unbiased estimate of the proportions of a `combination`, from all blocks.
 
         It is the sum over blocks of (o - n (1 - p) q), divided by the sum of n p. It sums to 1 but
         may leave [0, 1]. Raises `DeniableError` if the combination has no answers.
@@ -184,7 +184,7 @@ class Server:
         if not (reports := self._reports.get(combination)):
             raise DeniableError(
                 f"no answers came for {', '.join(combination)}: nothing can be estimated; ask a "
-                "view that holds it"
+                "view that includes it"
             )
         kept = sum(sum(r.counts) * r.keep for r in reports)
         fake = (sum(r.counts) * (1 - r.keep) * np.asarray(r.table) for r in reports)
@@ -216,7 +216,7 @@ def run_rrba(
 class Collection:
     """Replicates of RRBA for one table, with the axes run, block, cell.
 
-    `reported` counts and `tables`, the tables T of the blocks, have the shape (runs, blocks,
+    The `reported` counts and `tables`, the tables T of the blocks, have the shape (runs, blocks,
     cells). `keep` is p, and `state` the state after the last block.
     """
 
@@ -240,13 +240,13 @@ class Collection:
     def running_standard_errors(self) -> Floats:
         """Return the standard errors of `running_estimates`, including the sampling of clients.
 
-        They are computed as by `deniable.rrba.collection.TableAnswers.standard_errors`.
+        The formula is the one of `deniable.rrba.collection.TableAnswers.standard_errors`.
         """
         size = self.reported.sum(axis=-1, keepdims=True)
         total = np.maximum(np.cumsum(size, axis=1), 1)
         pi = np.clip(self.running_estimates(), 0.0, 1.0)
         fake = (1 - self.keep) * self.drawn_from
-        # sum of n (p pi + f)(1 - p pi - f), with pi that of the block reached.
+        # The sum of n (p pi + f)(1 - p pi - f), with pi estimated up to this block.
         known = self.keep * pi
         squares = np.cumsum(size * fake * (1 - fake), axis=1)
         variance = squares + known * np.cumsum(size * (1 - 2 * fake), axis=1) - total * known**2
@@ -260,11 +260,11 @@ class Collection:
 def collect(
     true_counts: npt.ArrayLike, keep: float, generator: Generator, rule: Rule = POOLED
 ) -> Collection:
-    """Collect one table from blocks of clients, run by run and block by block.
+    """Collect one table from blocks of clients, for several replicates.
 
     `true_counts`, shape (runs, blocks, cells), are numbers of clients by true cell: see
     `sampled_blocks` and `split_blocks`. A block may be empty. p, `keep`, is in (0, 1). The `rule`
-    makes the table of the next block from reports. The `generator` draws true and fake answers.
+    makes the table of the next block from answers. The `generator` draws true and fake answers.
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)
@@ -290,8 +290,8 @@ def collect(
 def multinomial_rows(generator: Generator, totals: Counts, probabilities: Floats) -> Counts:
     """Draw multinomial counts with row-wise `probabilities`, shape (rows, cells); zeros stay zeros.
 
-    NumPy assigns the remainder of rounding to the last category. Here the last one is the most
-    likely one. `totals` has the shape (rows,). The `generator` draws.
+    NumPy assigns the remainder of rounding to the last category. Here this is the most likely
+    category. `totals` has the shape (rows,). The `generator` draws.
     """
     rows, last = np.arange(len(probabilities)), probabilities.shape[-1] - 1
     likeliest = probabilities.argmax(axis=-1)
@@ -310,9 +310,9 @@ def multinomial_rows(generator: Generator, totals: Counts, probabilities: Floats
 def sampled_blocks(
     truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: Generator
 ) -> Counts:
-    """Draw clients with replacement by `generator`, for blocks of `sizes` clients, `runs` times.
+    """Draw clients with replacement from `generator`, for blocks of `sizes` clients, `runs` times.
 
-    The `truth` is a distribution, shape (cells,). The result has the shape (runs, blocks, cells).
+    The distribution `truth` has the shape (cells,), and the result (runs, blocks, cells).
     """
     each = checked_counts(np.asarray(sizes, dtype=np.int64), len(sizes))
     totals = np.broadcast_to(each, (runs, len(sizes)))
@@ -324,14 +324,14 @@ def split_blocks(
 ) -> Counts:
     """Assign the records of a file to blocks of `sizes` clients at random, `runs` times.
 
-    The `generator` deals them. The `counts` of the file have the shape (cells,). Sizes sum to the
-    number of records. The result has the shape (runs, blocks, cells).
+    The `generator` draws the assignments. The `counts` of the file have the shape (cells,). Sizes
+    sum to the number of records. The result has the shape (runs, blocks, cells).
     """
     file = checked_counts(counts, np.size(counts))
     if sum(sizes) != file.sum():
         raise DeniableError(
-            f"the blocks have {sum(sizes):,} clients, the file {file.sum():,} records; make them "
-            "the same"
+            f"the blocks have {sum(sizes):,} clients, the file {file.sum():,} records; make both "
+            "numbers equal"
         )
     blocks, cells = len(sizes), file.size
     records = np.repeat(np.arange(cells), file)

@@ -21,8 +21,8 @@ from deniable.rrba.tables import Basis, Form, Rule, refuse_bad_keep, table_chann
 from deniable.rrba.views import Combination, View, make_views
 
 AnswersOfClient = Literal["view", "table", "all", "memory"]
-"""Whether a client answers about all tables of a view, about one table, about all tables, or about
-all tables from its memory."""
+"""A client answers about all tables of a view, about one table, about all tables, or about all
+tables from its memory."""
 Update = Literal["pooled", "first_version", "second_version"]
 """The rule for the next q: all answers so far, or one of the versions of Algorithm 1."""
 BASES: Mapping[Update, Basis] = {
@@ -31,7 +31,7 @@ BASES: Mapping[Update, Basis] = {
     "second_version": "block",
 }
 FLOOR_ROUNDING = 1e-12
-"""Relative amount by which a table's floats may lie below its floor; stated epsilons allow it."""
+"""Relative amount by which a table's floats may be below its floor; stated epsilons include it."""
 SEPARATOR = " x "
 """Joins the attributes of a table in files."""
 
@@ -40,10 +40,11 @@ SEPARATOR = " x "
 class CollectedTable:
     """A collected table with its privacy parameters.
 
-    `attributes` have so many `cells`, at least 1. p, `keep`, in (0, 1), is the probability that a
-    client's original cell is kept. `floor`, in [0, 1], is the smallest cell of each q, times the
-    number of cells; 1 if each q is uniform. If a client randomizes its attributes one by one,
-    `sizes` are their numbers of categories; by default it randomizes the cell.
+    `cells` is the number of joint cells of the `attributes`, at least 1. p, `keep`, in (0, 1), is
+    the probability that a client's original cell is kept. `floor`, in [0, 1], is the smallest cell
+    of each q, times the number of cells; 1 if each q is uniform. If a client randomizes its
+    attributes separately, `sizes` has their numbers of categories. By default it randomizes the
+    joint cell.
     """
 
     attributes: Combination
@@ -54,7 +55,7 @@ class CollectedTable:
 
     @cached_property
     def epsilon(self) -> float:
-        """Epsilon of one answer, rounded up: exact for uniform q, else the floor's guarantee."""
+        """Epsilon of one answer, rounded up: exact for uniform q, otherwise the floor's bound."""
         return floor_epsilon(self.sizes or (self.cells,), self.keep, self.floor)
 
     @property
@@ -68,17 +69,17 @@ class CollectedTable:
 class CollectionDesign:
     """The questions of a collection about records of a `domain`.
 
-    Each client receives one of the `questions`, and `tables` has the tables of all of them. By
-    default every q is uniform. With a `floor` w, in (0, 1], the q of a block follows from all
-    answers before, and no cell of it is below w / cells. A `block`, at least 1, is the number of
+    Each client receives one of the `questions`, and `tables` has the tables of all questions. By
+    default every q is uniform. With a `floor` w, in (0, 1], the q of a block is computed from all
+    earlier answers, and no cell of it is below w / cells. A `block`, at least 1, is the number of
     clients that receive the same tables.
 
     The `update` makes the q of a block from answers: "pooled", or a version of Algorithm 1 of
-    [rrba], in which the floor can be 0: then q is as printed, and no finite epsilon holds. The
-    first version has blocks of one client. With `memory` ([rrba], section 4) a client randomizes
-    each attribute once, with uniform q, and remembers the results. Its answers about all tables
-    consist of them. Raises `DeniableError`
-    if a question has a table twice, or a value is out of range.
+    [rrba]. In these versions the floor can be 0: then q is as published, and no finite epsilon
+    holds. The first version has blocks of one client. With `memory` ([rrba], section 4) a client
+    randomizes each attribute once, with uniform q, and stores the results. Its answers about all
+    tables consist of these. Raises `DeniableError` if a question has a table twice, or a value is
+    out of range.
     """
 
     domain: Domain
@@ -92,10 +93,10 @@ class CollectionDesign:
     def __post_init__(self) -> None:
         refuse_unknown("update", self.update, get_args(Update))
         if self.block < 1 or (self.update == "first_version" and self.block > 1):
-            least = "1, as the first version has" if self.block > 1 else "at least 1"
+            least = "1 in the first version" if self.block > 1 else "at least 1"
             raise DeniableError(f"blocks of {self.block} clients; give {least}")
         if self.memory and (self.floor is not None or len(self.questions) > 1):
-            raise DeniableError("clients with a memory have one question, and uniform tables")
+            raise DeniableError("with a memory, give one question and no floor: tables are uniform")
         for question in self.asked:
             if not question or len(set(question)) < len(question):
                 named = ", ".join(map(SEPARATOR.join, question)) or "nothing"
@@ -118,7 +119,7 @@ class CollectionDesign:
 
     @cached_property
     def asked(self) -> tuple[View, ...]:
-        """The questions as clients receive them: with a memory, about each attribute alone."""
+        """The questions that clients receive; with a memory, one about each attribute alone."""
         if not self.memory:
             return self.questions
         names = dict.fromkeys(name for table in self.tables for name in table)
@@ -146,9 +147,9 @@ class CollectionDesign:
     def cells_by_table(
         self, question: int, reported: Mapping[Combination, Codes]
     ) -> Mapping[Combination, Codes]:
-        """Return the cells of answers about each table of a `question`, from `reported` cells.
+        """Return the cells of answers about each table of a `question`, one cell per client.
 
-        There is one for each client. Without a memory they are the reported ones.
+        Without a memory these are the `reported` cells.
         """
         if not self.memory:
             return reported
@@ -158,11 +159,11 @@ class CollectionDesign:
         }
 
     def client_epsilon(self, question: int) -> float:
-        """Return epsilon of the record of a client that receives a `question`, rounded up.
+        """Return the epsilon of a record if its client receives a `question`, rounded up.
 
         It is the sum over answers, which are drawn independently. Two records that differ in all
-        attributes differ in all tables, also if tables share attributes, so they reach the bounds
-        of all tables at once: the sum is exact if the epsilons of answers are.
+        attributes differ in all tables, also if tables have common attributes. So they attain the
+        bounds of all tables, and the sum is exact if the epsilons of answers are.
         """
         tables = (self.randomized[each] for each in self.asked[question])
         return log_rounded_up(
@@ -182,9 +183,9 @@ def design_collection(
     """Return the design with all tables of `size` attributes of a `domain`, in the fewest views.
 
     For `answers` see `AnswersOfClient`; for pairs, "all" is the protocol of [multirr], 4.3. The
-    function `keep_of` returns p for the numbers of cells of a question's tables, or with a memory,
-    of the attributes. For `floor`, `block` and `update` see `CollectionDesign`; block "section_5"
-    is `section_5_block`. Raises `DeniableError` if a parameter is out of range.
+    function `keep_of` returns p for the numbers of cells of a question's tables (of the attributes
+    with a memory). For `floor`, `block` and `update` see `CollectionDesign`; block "section_5" is
+    `section_5_block`. Raises `DeniableError` if a parameter is out of range.
     """
     if floor is not None and not (0 < floor <= 1 or (floor == 0 and update != "pooled")):
         raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
@@ -207,10 +208,10 @@ def design_collection(
 def section_5_block(cells: Sequence[int], questions: int) -> int:
     """Return the number of clients of a block by section 5 of [rrba].
 
-    The section finds blocks sufficient that have as many answers about a table as the table has
-    cells. So this is the largest number of `cells` of a table, times the number of `questions`,
-    which take turns. The section's criterion of convergence does not depend on the block size; see
-    docs/findings.md.
+    By that section, a block suffices if it has one answer about a table per cell of the
+    table. So this is the largest number of `cells` of a table, times the number of `questions`,
+    which clients receive in turn. The section's criterion of convergence does not depend on the
+    block size; see docs/findings.md.
 
     Examples
     --------
@@ -221,7 +222,7 @@ def section_5_block(cells: Sequence[int], questions: int) -> int:
 
 
 def guaranteed(floor: float | None) -> float:
-    """Return the part of a `floor` that floats are certain to keep; 1 if q stays uniform."""
+    """Return the part of a `floor` that floating-point tables keep; 1 if q stays uniform."""
     return 1.0 if floor is None else floor * (1 - FLOOR_ROUNDING)
 
 

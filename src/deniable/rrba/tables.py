@@ -1,8 +1,9 @@
-"""Randomized response block aggregation of one table ([rrba], section 4.1).
+"""Update the table of randomized response block aggregation ([rrba], section 4.1).
 
-Clients answer in blocks. A client with the table q reports its true cell with probability p, and
+Clients answer in blocks. A client with the table q returns its true cell with probability p, and
 otherwise a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) applies the inverse
-of that channel to the reports of the block. A `Rule` makes the table of the next block from it.
+of that channel to the answers of the block. A `Rule` makes the table of the next block from the
+result.
 
 Cells are the last axis of all arrays. There may be leading axes of replicates.
 """
@@ -23,28 +24,29 @@ Basis = Literal["none", "block", "cumulative", "pooled"]
 Form = Literal["printed", "projected"]
 
 DIVERGENCE_THRESHOLD = 1e6
-"""A table with an entry beyond it has diverged. It stays as it is: floats would overflow."""
+"""A table with a larger entry has diverged. It is not updated, because floats would overflow."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that makes the next clients' table from the reports so far.
+    """A rule that makes the next clients' table from the answers so far.
 
-    The `basis` is the estimate that the table is made from:
+    The `basis` is the estimate from which the table is made:
 
     - ``none``: no estimate; the table stays uniform.
     - ``block``: (4) for the last block alone, the second version of the protocol.
     - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
-      subtracts from all reports the contribution of the last table. The error of the table is
-      multiplied by -(1 - p) / p at each step, so that it diverges for p < 1/2.
+      subtracts the contribution of the last table from the counts of all answers. Each step
+      multiplies the error of the table by -(1 - p) / p, so it diverges for p < 1/2.
     - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased, and
-      repairs the first version.
+      corrects the first version.
 
-    In the `form` ``printed`` the table is the estimate, even if it is not a distribution; fake
-    answers follow (3) to the letter (`drawn_distribution`). In the form ``projected`` it is the
-    closest distribution with cells of at least `floor` / cells, for a floor in [0, 1]. The floor
-    bounds epsilon, see `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite. Raises
-    `DeniableError` for other values, and for a floor of a printed table.
+    In the `form` ``projected`` the table is the closest distribution with cells of at least `floor`
+    / cells, for a floor in [0, 1]. The floor bounds epsilon, see
+    `deniable.rrba.privacy.floor_epsilon`; at 0 epsilon can be infinite. In the published form,
+    ``printed``, the table is the estimate, even if it is not a distribution, and fake answers
+    follow (3) exactly (`drawn_distribution`). Raises `DeniableError` for other values, and for a
+    floor in the published form.
     """
 
     basis: Basis = "pooled"
@@ -58,16 +60,16 @@ class Rule:
             raise DeniableError(f"the floor is {self.floor}; it must be in [0, 1]")
         if self.form == "printed" and self.floor > 0:
             raise DeniableError(
-                f"a table as printed has no floor, but the floor is {self.floor}; give 0, or the "
+                f"a table as published has no floor, but the floor is {self.floor}; give 0, or the "
                 "form 'projected'"
             )
 
 
 PRINTED = Rule("block", "printed", 0.0)
-"""The second version of the protocol, to the letter."""
+"""The second version of the protocol, exactly as published."""
 
 PRINTED_FIRST_VERSION = Rule("cumulative", "printed", 0.0)
-"""Algorithm 1, to the letter, with the reports of all clients so far."""
+"""Algorithm 1, exactly as published, with the answers of all clients so far."""
 
 POOLED = Rule("pooled", "projected", 0.1)
 """The rule of this library."""
@@ -77,9 +79,9 @@ POOLED = Rule("pooled", "projected", 0.1)
 class TableState:
     """The state of one table at an aggregator. All arrays have the shape (..., cells).
 
-    `table` is T, the table of the next clients, which (4) subtracts: a distribution, unless
-    printed. `counts` are all reports so far. `exposure` is the sum over reports of the
-    distributions of their fake answers.
+    `table` is T, the table of the next clients, which (4) subtracts. In the published form it may
+    not be a distribution. `counts` has all answers so far. `exposure` is the sum over answers of
+    their distributions of fake answers.
     """
 
     table: Floats
@@ -97,8 +99,8 @@ class TableState:
     def updated(self, reported: npt.ArrayLike, keep: float, rule: Rule) -> "TableState":
         """Return the state after a block with the counts `reported`, shape (..., cells).
 
-        p is `keep`, in (0, 1), and the `rule` makes the next table. A run without reports stays as
-        it is. Raises `DeniableError` if these are not counts.
+        p is `keep`, in (0, 1), and the `rule` makes the next table. A replicate without answers
+        does not change. Raises `DeniableError` if `reported` are not counts.
         """
         block = checked_counts(reported, self.table.shape[-1])
         size = block.sum(axis=-1, keepdims=True)
@@ -115,9 +117,8 @@ class TableState:
         if rule.form == "projected":
             made = floored_projection(estimate, rule.floor)
         else:
-            # The sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each step:
-            # below 1/2 the sum of floats would leave 1 within a hundred blocks. The text's exact
-            # tables have sum 1.
+            # The exact sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each
+            # step. For p below 1/2 the sum of floats would drift from 1 within a hundred blocks.
             made = estimate - (estimate.sum(axis=-1, keepdims=True) - 1) / estimate.shape[-1]
         return TableState(np.where(moves, made, self.table), counts, exposure)
 
@@ -127,7 +128,7 @@ class TableState:
         return drawn_distribution(self.table)
 
     def estimate(self, keep: float) -> Floats:
-        """Return the unbiased estimate from all reports so far; it is uniform without reports.
+        """Return the unbiased estimate from all answers so far; it is uniform without answers.
 
         p is `keep`, in (0, 1).
         """
@@ -139,8 +140,8 @@ class TableState:
 def printed_estimate(reported: npt.ArrayLike, table: npt.ArrayLike, keep: float) -> Floats:
     """Return T' = (o / n - T (1 - p)) / p, equation (4), with counts o = `reported` and p = `keep`.
 
-    It sums to 1 if the `table` T does, and may leave [0, 1]. Without reports it is T. Arrays have
-    the shape (..., cells). Raises `DeniableError` if these are not counts.
+    It sums to 1 if the `table` T does, and may leave [0, 1]. Without answers it is T. Arrays have
+    the shape (..., cells). Raises `DeniableError` if `reported` are not counts.
 
     Examples
     --------
@@ -158,9 +159,9 @@ def pooled_estimate(
 ) -> Floats:
     """Return (O - (1 - p) sum of n q) / (p N): (4) over all blocks, each with its own table.
 
-    It is unbiased. Blocks may depend on blocks before them: the error is a martingale. O are the
-    `counts` of all reports. The `exposure` is the sum of n q over blocks (see `TableState`). N is
-    the `total`, shape (..., 1), and p the probability `keep`.
+    It is unbiased. Blocks may depend on earlier blocks, because the error is a martingale. O are
+    the `counts` of all answers. The `exposure` is the sum of n q over blocks (see `TableState`). N
+    is the `total`, shape (..., 1), and p the probability `keep`.
     """
     return np.asarray((counts - (1 - keep) * exposure) / (keep * np.maximum(total, 1)))
 
@@ -180,15 +181,15 @@ def floored_projection(estimate: npt.ArrayLike, floor: float) -> Floats:
     least = floor / values.shape[-1]
     if floor == 1:
         return np.full(values.shape, least)
-    # What a cell has above the floor is a distribution times 1 - floor.
+    # The cells minus the floor are a distribution times 1 - floor.
     return np.asarray(least + (1 - floor) * euclidean_projection((values - least) / (1 - floor)))
 
 
 def drawn_distribution(table: Floats) -> Floats:
-    """Return the distribution of fake answers by (3), also for a `table` that is none.
+    """Return the distribution of fake answers by (3), even if `table` is not a distribution.
 
-    A uniform number u leads to the first cell with a cumulative sum above u. Negative cells are
-    never drawn, and cells after them less often than their entry says. A distribution is returned
+    A uniform number u selects the first cell with a cumulative sum above u. So negative cells are
+    never drawn, and cells after them less often than their entry. A distribution is returned
     unchanged.
     """
     possible = table >= 0
@@ -219,17 +220,17 @@ def checked_counts(reported: npt.ArrayLike, cells: int) -> Counts:
     counts = np.asarray(reported)
     if counts.dtype.kind not in "iuf" or counts.shape[-1:] != (cells,):
         raise DeniableError(
-            f"counts of reports are {counts.dtype} of shape {counts.shape}; give numbers, one for "
+            f"counts of answers are {counts.dtype} of shape {counts.shape}; give numbers, one for "
             f"each of {cells} cells on the last axis"
         )
     right = counts >= 0 if counts.dtype.kind != "f" else (counts >= 0) & (counts < np.inf)
     if not right.all():
         wrong = counts[~right].tolist()
-        raise DeniableError(f"there are {wrong[0]} reports of a cell; counts are finite and from 0")
+        raise DeniableError(f"a cell has the count {wrong[0]}; counts are finite and at least 0")
     return counts
 
 
 def refuse_bad_keep(keep: float) -> None:
-    """Raise unless p, which is `keep`, is in (0, 1)."""
+    """Raise `DeniableError` unless p, `keep`, is in (0, 1)."""
     if not 0 < keep < 1:
         raise DeniableError(f"p, the probability of a true answer, is {keep}; it must be in (0, 1)")

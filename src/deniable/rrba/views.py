@@ -1,9 +1,9 @@
-"""Views: the combinations of attributes of one question to a client ([rrba], section 4).
+"""Make views, the combinations of attributes in one question to a client ([rrba], section 4).
 
-A view is a set of combinations of k attributes without common attributes, so that a client answers
-about each attribute once. Every combination of k attributes is in exactly one view. The number of
-views is the least possible one: C(d, k) / floor(d / k), rounded up. Algorithm 1 makes d views of
-pairs, although d - 1 suffice for an even d.
+A view is a set of combinations of k attributes without common attributes, so a client answers about
+each attribute at most once. Every combination of k attributes is in exactly one view. The number of
+views is the least possible: C(d, k) / floor(d / k), rounded up. Algorithm 1 makes d views of pairs,
+although d - 1 suffice for an even d.
 """
 
 import math
@@ -28,7 +28,7 @@ def fewest_views(attributes: int, size: int) -> int:
 
 
 def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
-    """Return views that hold every combination of `size` attributes exactly once.
+    """Return views that contain every combination of `size` attributes exactly once.
 
     Pairs come from a round robin, larger combinations from Baranyai's construction (On the
     factorization of the complete uniform hypergraph, 1975). Both attain `fewest_views`. Attributes
@@ -51,8 +51,8 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
         raise DeniableError(f"combinations of {size} of {d} attributes; k must be in 1 .. {d}")
     if math.comb(d, size) > MAX_COMBINATIONS:
         raise DeniableError(
-            f"{d} attributes have {math.comb(d, size):,} combinations of {size}, over the "
-            f"{MAX_COMBINATIONS:,} that views are made of; name fewer attributes"
+            f"{d} attributes have {math.comb(d, size):,} combinations of {size}; allowed are "
+            f"{MAX_COMBINATIONS:,}; name fewer attributes"
         )
     return tuple(
         tuple(tuple(names[position] for position in each) for each in sorted(view))
@@ -61,7 +61,7 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
 
 
 def _round_robin(attributes: int) -> list[list[tuple[int, ...]]]:
-    """Return the pairs of each round of a tournament; with an odd number one player rests."""
+    """Return the pairs of each round of a tournament; for an odd number, one attribute rests."""
     going = attributes - 1 + attributes % 2
     views = []
     for turn in range(going):
@@ -78,11 +78,11 @@ def _round_robin(attributes: int) -> list[list[tuple[int, ...]]]:
 def _baranyai(attributes: int, size: int) -> list[list[tuple[int, ...]]]:
     """Return Baranyai's partition of all combinations, adding one attribute at a time.
 
-    Before attribute l each view holds floor(d / k) sets (one view may hold fewer) of the attributes
-    below l, some of them empty, and over all views each set S is there C(d - l, k - |S|) times:
-    as often as it must still grow to different combinations. Attribute l then joins at most one
-    set of each view, and S in C(d - l - 1, k - |S| - 1) places. Fractions (k - |S|) / (d - l) of
-    each set would do; so whole sets do, and a maximum flow finds them.
+    Before attribute l each view has floor(d / k) sets (one view may have fewer) of the attributes
+    below l. Some sets are empty. Over all views, each set S occurs C(d - l, k - |S|) times, once
+    for each combination to which it must still grow. Attribute l then joins at most one set of each
+    view, and the set S in C(d - l - 1, k - |S| - 1) places. Fractions (k - |S|) / (d - l) of each
+    set are a fractional solution. So an integer solution exists, and a maximum flow finds it.
     """
     per_view = attributes // size
     if per_view == 1:
@@ -91,7 +91,7 @@ def _baranyai(attributes: int, size: int) -> list[list[tuple[int, ...]]]:
     views = fewest_views(attributes, size)
     capacity = np.full(views, per_view)
     capacity[-1] = total - per_view * (views - 1)
-    # One column a set; the sets of a view beyond its capacity do not exist and never grow.
+    # One column per set. The sets of a view beyond its capacity do not exist and never grow.
     members = np.zeros((views, per_view, size), dtype=np.int64)
     grown = np.zeros((views, per_view), dtype=np.int64)
     grown[np.arange(per_view) >= capacity[:, None]] = size
@@ -108,10 +108,10 @@ def _baranyai(attributes: int, size: int) -> list[list[tuple[int, ...]]]:
 def _extended(
     members: Counts, grown: Counts, attribute: int, attributes: int, size: int
 ) -> tuple[Counts, Counts]:
-    """Return the views and places of the sets that the attribute joins."""
+    """Return the views and places of the sets that the `attribute` joins."""
     left = attributes - attribute
     missing = size - grown
-    # A view that needs all attributes that are left must take this one.
+    # A view that needs all remaining attributes must take this one.
     bound = missing.sum(axis=1) == left
     view, place = np.nonzero(missing > 0)
     # Equal sets of a view (empty ones) are one arc: any of them may grow.
@@ -126,9 +126,9 @@ def _extended(
 
 
 def _flow(view: Counts, sets: Counts, bound: Flags, demand: Counts) -> Flags:
-    """Return which arcs from views to sets carry flow: all of the demand, each view at most once.
+    """Mark the arcs from views to sets with flow: all of the demand, at most one arc per view.
 
-    The source feeds `bound` views directly; the other views share the rest.
+    The source feeds `bound` views directly; the other views receive the rest.
     """
     views, nodes = bound.size, bound.size + demand.size
     source, share, sink = nodes, nodes + 1, nodes + 2

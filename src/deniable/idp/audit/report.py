@@ -11,8 +11,8 @@ Interpretations are *scale frozen* (Definition 3 with the scale of the actual da
 runs* (the algorithm on both data sets, each with its own scales). Clusters are formed for each
 neighbour (`RECLUSTERED`), or *fixed*: each record keeps its cluster for all values. The paper's
 proofs assume fixed clusters, but no ranking keeps them. *Scale frozen* and *fixed* is the most
-favourable interpretation. Every claim holds under it, conditional on both. It is no statement about
-the release.
+favourable interpretation. Every claim holds under it, conditional on both. It does not apply to the
+release.
 
 All bounds are over neighbours of the actual file, in both directions, as in Definition 3.
 """
@@ -247,7 +247,7 @@ class MethodAudit:
             yield self.row(*of, records_beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
-        """Return the row, for a `reading`, of released records if each file has its own clusters."""
+        """Return the row, in a `reading`, of released records if clusters are formed again."""
         shipped = self.shipped
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
