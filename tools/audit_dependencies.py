@@ -1,7 +1,7 @@
-"""Ask for known vulnerabilities of every package that the locks pin. Called by make.
+"""Report the known vulnerabilities of all packages in the locks. Called by make.
 
-Exit 1 if there are any, or if pip-audit fails. Without a network nothing can be told: then it says
-SKIPPED, and exits 0. Arguments are pip-audit's (``--ignore-vuln ID``).
+The exit code is 1 if there are any, or if pip-audit fails. Without a network the check is SKIPPED,
+with exit code 0. Arguments are options of pip-audit (``--ignore-vuln ID``).
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"]
-# What pip-audit says where it reached nobody: its own message, or an exception of requests.
+# Messages without a connection: of pip-audit itself, or exceptions of requests.
 UNREACHED = [
     "Could not connect to",
     "requests.exceptions.ConnectionError",
@@ -24,7 +24,7 @@ UNREACHED = [
 
 
 def ask(lock: str, options: list[str]) -> tuple[list[dict[str, Any]] | None, str]:
-    """What pip-audit found of each package of a lock, None if it came to no end; its words."""
+    """Return pip-audit's findings for each package of a lock (None if it failed), its messages."""
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "found.json")
         command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes"]
@@ -37,7 +37,7 @@ def ask(lock: str, options: list[str]) -> tuple[list[dict[str, Any]] | None, str
 
 
 def told(lock: str, packages: list[dict[str, Any]]) -> tuple[list[str], int]:
-    """A line for each vulnerability, and how many packages the service knew nothing of."""
+    """Return one line per vulnerability, and the number of packages unknown to the service."""
     lines = []
     for package in packages:
         for fault in package.get("vulns", []):
@@ -49,14 +49,14 @@ def told(lock: str, packages: list[dict[str, Any]]) -> tuple[list[str], int]:
 
 
 def main(options: list[str]) -> int:
-    """Ask for each lock, print what there is."""
+    """Check each lock and print the vulnerabilities."""
     lines: list[str] = []
     asked = unknown = 0
     for lock in LOCKS:
         packages, said = ask(lock, options)
         if packages is None:
             if any(text in said for text in UNREACHED):
-                print("audit-dependencies: SKIPPED, the service of vulnerabilities is out of reach")
+                print("audit-dependencies: SKIPPED, the vulnerability service cannot be reached")
                 return 0
             print(f"{said}audit-dependencies: pip-audit failed on {lock}", file=sys.stderr)
             return 1
@@ -69,7 +69,7 @@ def main(options: list[str]) -> int:
         return 0
     for line in lines:
         print(line)
-    few = f", {unknown} of which the service does not know" if unknown else ""
+    few = f", {unknown} of them unknown to the service" if unknown else ""
     print(f"audit-dependencies: {len(lines)} known vulnerabilities in {asked} packages{few}")
     return 1 if lines else 0
 

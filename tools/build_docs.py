@@ -1,7 +1,7 @@
 """Build the documentation as a site into a folder. Called by ``make docs``.
 
-A warning is an error, and so is a link that leads nowhere, or a request to elsewhere. The site is
-made beside its place and put there whole.
+Warnings, broken links and requests to other hosts are errors. The site is built in a temporary
+folder and replaces the former one only without errors.
 """
 
 import shutil
@@ -18,7 +18,7 @@ from handbook.staged import ROOT, stage
 
 
 def build(site: Path) -> int:
-    """Make the site anew, with the picture that a guide shows; return 0, or leave no new one."""
+    """Build the site, with the figures of the guides; return an exit code."""
     posterior.save(ROOT / "docs" / "figures" / "posterior.png")
     tradeoff.save(ROOT / "docs" / "figures" / "tradeoff.png")
     site.parent.mkdir(parents=True, exist_ok=True)

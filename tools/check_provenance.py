@@ -1,4 +1,4 @@
-"""Check every result against the record of provenance beside it. Part of ``make check``."""
+"""Compare every result with the provenance metadata stored next to it. Part of ``make check``."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,13 +15,13 @@ from reproduction.pipeline import (
     verified,
 )
 
-# No output of a job, or one that no job reads: published files, logs, times, Snakemake's own page,
-# the text of `make compare`.
+# Not outputs of jobs, or outputs that no job reads: published files, logs, times, Snakemake's page
+# and the text of `make compare`.
 APART = ("data/raw/", "logs/", "benchmarks/", "snakemake-report.html", "comparison.md")
 
 
 def results(folder: Path) -> Iterator[Path]:
-    """Yield what jobs made in a folder: files, and folders that are a result as a whole."""
+    """Yield the results of jobs in a folder: files, and folders that are one result."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not provenance_path(path).exists():
             yield from results(path)
@@ -30,7 +30,7 @@ def results(folder: Path) -> Iterator[Path]:
 
 
 def is_apart(path: Path, folder: Path) -> bool:
-    """Return whether a path in the results is none of them.
+    """Return whether a path in the folder of results is not a result.
 
     The result of a production release is its receipt, which has the hashes of its other files.
     """
@@ -44,28 +44,28 @@ def is_apart(path: Path, folder: Path) -> bool:
 def is_test(release: Path) -> bool:
     """Return whether the release in a folder is known to be a test release."""
     plan = release / PUBLIC / "plan.json"
-    # As bytes: it may be damaged.
+    # Read as bytes, because it may be damaged.
     return plan.is_file() and b'"mode": "test"' in plan.read_bytes()
 
 
 def faults_of_published(folder: Path) -> Iterator[str]:
-    """Yield what is published without a receipt; with one, that holds it to what was published."""
+    """Yield a line for each folder that is published without a receipt."""
     for public in sorted(folder.glob(f"releases/*/{PUBLIC}")):
         receipt = public.parent / RECEIPT
         known = provenance_path(public).exists() or is_test(public.parent)
         if not known and not receipt.exists():
-            yield f"{public}: published, but {receipt} is not there; run make again"
+            yield f"{public}: published, but {receipt} is missing; run make again"
 
 
 def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
-    """Hold every result against its record.
+    """Compare every result with its provenance metadata.
 
     Returns
     -------
     list of str
-        A line for each result that is not what its record says, or that has none.
+        One line per result that differs from its metadata, or has none.
     dict of path to Verified
-        The others.
+        The other results.
     """
     faults, sound = [], {}
     for path in results(folder) if folder.is_dir() else ():
@@ -84,7 +84,7 @@ def faults_of_files(folder: Path) -> tuple[list[str], dict[str, Verified]]:
 
 
 def behind(wanted: Iterable[str], files: dict[str, Verified]) -> dict[str, Verified]:
-    """Return the `wanted` results, and those that they were made from, directly or not."""
+    """Return the `wanted` results, and all results from which they were made."""
     found: dict[str, Verified] = {}
     pending = list(wanted)
     while pending:
@@ -96,7 +96,7 @@ def behind(wanted: Iterable[str], files: dict[str, Verified]) -> dict[str, Verif
 
 
 def faults_of_ancestry(wanted: Iterable[str], files: dict[str, Verified]) -> list[str]:
-    """Return which results, or inputs behind them, were made from another state of an input."""
+    """Return one line per result, or input behind it, that was made from another input state."""
     return sorted(
         f"{path}: made from another state of {name}; run make again"
         for path, file in behind(wanted, files).items()

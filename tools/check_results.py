@@ -1,8 +1,8 @@
-"""Check the results of a run: whether all are there, undamaged, and made as the config says now.
+"""Check that all results of a run exist, are undamaged, and were made by the current config.
 
-Called by ``make check`` after a run. Compares every result that the config asks for with its
-provenance metadata, and these with the config. Prints a line for each that is missing, damaged or
-outdated, and exits 1.
+Called by ``make check`` after a run. It compares every result that the config requires with its
+provenance metadata, and the metadata with the config. It prints one line per result that is
+missing, damaged or outdated, and exits with code 1.
 """
 
 import argparse
@@ -23,14 +23,14 @@ from reproduction.study import RESULT_COLUMNS, Verdict
 RESULTS = Path("results")
 REPORT = RESULTS / "report"
 LARGEST_FIRST, LARGEST = 500_000, 2_000_000
-"""Bytes of the report's first page, and of any other."""
+"""Largest number of bytes of the report's first page, and of any other page."""
 COMPARED = set(RESULT_COLUMNS)
 DRAWN = {"ci_low", "ci_high", "replicates", "data_source"}
 VERDICTS = set(get_args(Verdict))
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table, none if there is no such file."""
+    """Return the rows of a table; none if the file does not exist."""
     if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as stream:
@@ -38,7 +38,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def faults_of_table(path: Path) -> list[str]:
-    """Return what is wrong with a table."""
+    """Return the errors of a table."""
     table, entry = rows(path), TABLES.get(path.stem)
     if not table:
         return [f"{path}: missing or empty"]
@@ -51,7 +51,7 @@ def faults_of_table(path: Path) -> list[str]:
 
 
 def faults_of_report(folder: Path) -> list[str]:
-    """Return which pages are missing, empty, or too large to open at once."""
+    """Return one line per page that is missing, empty, or too large to open quickly."""
     faults = []
     for page in PAGES:
         path = folder / f"{page.id}.html"
@@ -62,7 +62,7 @@ def faults_of_report(folder: Path) -> list[str]:
 
 
 def faults_of_target(path: Path) -> list[str]:
-    """Return what is wrong with a file or folder that a config asks for."""
+    """Return the errors of a file or folder that a config requires."""
     if path == REPORT:
         return faults_of_report(path)
     if path.suffix == ".csv":
@@ -72,7 +72,7 @@ def faults_of_target(path: Path) -> list[str]:
 
 
 def outdated(plan: RunPlan, results: dict[str, Verified]) -> dict[str, str]:
-    """Return a line for each result that was made with other settings, code or inputs."""
+    """Return one line per result that was made with other settings, code or inputs, by path."""
     found = {path: reasons_of(plan, each.record) for path, each in results.items() if each.record}
     return {
         path: f"{path}: {'; '.join(reasons)}; run make again"
@@ -82,10 +82,10 @@ def outdated(plan: RunPlan, results: dict[str, Verified]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Check everything, print the faults or what was found."""
+    """Check all results; print the errors, or a summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", type=Path, default=last_config())
-    parser.add_argument("--section", help="of the config file, where the workflow is a module")
+    parser.add_argument("--section", help="section of the config file for a workflow as a module")
     told = parser.parse_args()
     try:
         plan = read_plan(told.configfile, told.section)
@@ -106,11 +106,11 @@ def main() -> int:
     found = {
         row["data_source"] for name in tables for row in rows(RESULTS / "tables" / f"{name}.csv")
     }
-    # A study may draw from a model of its own, or a file from a network.
+    # Records of a study may be from its own model, and a file may be from a network.
     sources = sorted(found - {"model", "network"})
     print(
-        f"results: {len(targets)} files and folders are there, as {told.configfile} asks for them; "
-        f"{len(results)} are what was made; data: {', '.join(sources) or 'of releases alone'}"
+        f"results: all {len(targets)} files and folders of {told.configfile} exist; {len(results)} "
+        f"have unchanged content; data: {', '.join(sources) or 'of releases alone'}"
     )
     whole = sources == ["original"] and {
         row["replicates"] for row in rows(RESULTS / "tables" / "multirr_table1.csv")

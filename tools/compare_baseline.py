@@ -1,7 +1,7 @@
-"""Hold the last quick run against the committed baseline, or make it the baseline.
+"""Compare the last quick run with the committed baseline, or make it the baseline.
 
-Called by ``make compare``, which writes results/comparison.md and exits 1 if the run does not
-reproduce tests/baseline, and by ``make baseline`` (with ``--write``), which writes tests/baseline.
+``make compare`` writes results/comparison.md and exits with code 1 if the run does not reproduce
+tests/baseline. ``make baseline`` (with ``--write``) writes tests/baseline.
 """
 
 import argparse
@@ -22,7 +22,7 @@ QUICK = Path("config/quick.yaml")
 
 
 def main() -> int:
-    """Write or compare; return the exit code."""
+    """Write the baseline or compare with it; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="make the last run the baseline")
     wanted = parser.parse_args()

@@ -1,9 +1,9 @@
-"""What the jobs of a run cost, measured, and what a run will cost before it starts.
+"""Measured costs of the jobs of a run, and expected costs before it starts.
 
 Snakemake's benchmark files have the wall time and the memory of each job. The file next to each has
-the CPU time, which the job itself measures at its end (`reproduction.pipeline.jobs`). A job of a
-study costs its start and so much a unit of work (a run of a cell, as a rule). A job of any other
-rule costs what it cost before.
+the CPU time, which the job itself measures at its end (`reproduction.pipeline.jobs`). The cost of a
+job of a study is its start, plus a cost per unit of work (usually a replicate of a setting). The
+cost of a job of any other rule is its measured cost.
 """
 
 import csv
@@ -28,11 +28,11 @@ COSTS = Path("resources/costs.csv")
 SIMULATE = "simulate"
 SIMULATED = re.compile(r"(?P<study>\w+)-(?P<chunk>\d+)-of-(?P<chunks>\d+)")
 START = 1.2
-"""CPU seconds of a job that simulates next to nothing, where no measurement says otherwise."""
+"""CPU seconds of the start of a job, if it was not measured."""
 SPREAD_OF_ONE = 0.3
-"""Spread that is taken for a kind of jobs of which only one was measured."""
+"""Assumed spread of a kind of jobs with only one measured job."""
 BETWEEN_RUNS = 0.3
-"""By how much the CPU time of a whole run differs: other machine, other load beside it."""
+"""Relative difference between whole runs in CPU time: other machine, other load."""
 
 UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "rrba_tables": lambda settings: settings["subsets"],
@@ -42,14 +42,14 @@ UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "idp_fig3": lambda settings: len(settings["k"]),
     "idp_fig4": lambda settings: len(settings["k"]),
 }
-"""Of the studies whose runs a setting makes longer: units of work in a run of a cell, else 1."""
+"""Units of work per replicate, if they depend on an option of the study; otherwise 1."""
 RUNS_TO_PREPARE = {"multirr_sensitivity": 60}
-"""Of the studies with many cells of few runs: how many runs cost what a cell costs before them."""
+"""Preparation of a setting, as a number of replicates, for studies with few replicates."""
 
 
 @dataclass(frozen=True, order=True)
 class Kind:
-    """Jobs of one cost: a rule; for simulations, of a study."""
+    """Jobs of one cost: of a rule, and for simulations of a study."""
 
     rule: str
     study: str = ""
@@ -60,14 +60,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a job of a kind costs: CPU seconds of its start, and of each unit of work.
+    """The cost of a job of a kind: CPU seconds of its start, and of each unit of work.
 
     A job of another rule than `simulate` is one unit.
     """
 
     rule: str
     study: str
-    jobs: int  # that were measured
+    jobs: int  # number of measured jobs
     start_seconds: float
     unit_seconds: float
     spread: float  # root mean square of the relative deviations of measured jobs from this cost
@@ -76,7 +76,7 @@ class Cost:
 
     @property
     def kind(self) -> Kind:
-        """The jobs that it holds for."""
+        """The kind of jobs with this cost."""
         return Kind(self.rule, self.study)
 
     def seconds(self, units: float) -> float:
@@ -86,11 +86,11 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a job took, from its benchmark file."""
+    """The measured time and memory of a job, from its benchmark file."""
 
     kind: Kind
-    name: str  # what tells it from the others of its rule; empty if there are none
-    chunk: int  # of a simulation; else 0 of 1
+    name: str  # distinguishes it from other jobs of its rule; empty if there are none
+    chunk: int  # of a simulation; otherwise 0 of 1
     chunks: int
     wall_seconds: float
     cpu_seconds: float
@@ -99,7 +99,7 @@ class Measured:
 
 
 def read_benchmarks(folder: Path | str = BENCHMARKS) -> list[Measured]:
-    """Return what the benchmark files of a run say, in the order of their paths.
+    """Return the measurements in the benchmark files of a run, in the order of their paths.
 
     The file of a rule's job has the path of its log: ``<rule>.tsv`` or ``<rule>/<wildcards>.tsv``.
     """
@@ -113,7 +113,7 @@ def _read_benchmark(path: Path, parts: Sequence[str]) -> Measured:
     with path.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     if not rows or not {"s", "max_rss"} <= set(rows[0]):
-        raise DeniableError(f"{path} is no benchmark file of Snakemake; delete it")
+        raise DeniableError(f"{path} is not a benchmark file of Snakemake; delete it")
     wall, spent = float(rows[0]["s"]), cpu_seconds(path)
     rule, name = parts[0], "/".join(parts[1:])
     found = SIMULATED.fullmatch(name) if rule == SIMULATE else None
@@ -130,18 +130,18 @@ def _read_benchmark(path: Path, parts: Sequence[str]) -> Measured:
 
 
 def _number(text: str) -> float | None:
-    # A job that ended before it was looked at has NA.
+    # A job that ended before the first measurement has NA.
     return None if text in ("NA", "-", "") else float(text)
 
 
 def cpu_seconds(path: Path) -> float | None:
-    """Return the CPU seconds that a job recorded next to its benchmark file, if it did."""
+    """Return the CPU seconds that a job stored next to its benchmark file; None without them."""
     beside = path.with_suffix(CPU_SUFFIX)
     return float(read_json(beside)["cpu_seconds"]) if beside.is_file() else None
 
 
 def units(config: Config, kind: Kind, chunk: int = 0, chunks: int = 1) -> float:
-    """Return the units of work of a job: of a chunk of a study its runs, else 1."""
+    """Return the units of work of a job: the replicates in a chunk of a study, otherwise 1."""
     if not kind.study:
         return 1.0
     study = config.study(kind.study)
@@ -152,7 +152,7 @@ def units(config: Config, kind: Kind, chunk: int = 0, chunks: int = 1) -> float:
 
 
 def current(jobs: Iterable[Measured], config: Config) -> list[Measured]:
-    """Return the jobs that belong to a config: studies cut into as many chunks as it says."""
+    """Return the jobs that belong to a config: studies with its numbers of chunks."""
     known = type(config.studies).model_fields
     return [
         job
@@ -174,14 +174,14 @@ def measured_cost(
     ----------
     kind : Kind
     jobs : sequence of (Measured, float)
-        Each with its units of work. Where these differ twofold or more, start and unit are both
-        fitted (least squares of relative deviations). Otherwise, or if chance leaves nothing for
-        the work, the start is the known one; and where most of the time was the start, so that
-        little can be said of the work, start and unit keep the proportion that is known.
+        Each with its units of work. If these differ twofold or more, start and unit are both fitted
+        (least squares of relative deviations). Otherwise, or if the fit leaves no time for the
+        work, the start is the known one. If most of the time was the start, the work is hardly
+        measured, and the known ratio of start and unit is used.
     output_bytes : float
-        Of a job's outputs, on average.
+        Average size of a job's outputs.
     known : Cost, optional
-        What was measured before.
+        An earlier measurement.
     """
     took = np.array([job.cpu_seconds for job, _ in jobs])
     work = np.array([each for _, each in jobs])
@@ -189,7 +189,7 @@ def measured_cost(
         start, unit = 0.0, float(took.mean())
     else:
         start, unit = _fitted(took, work) or _by_known_start(took, work, known)
-    # So that the sum over the jobs is what they took; relative deviations alone leave it lower.
+    # Scale, so that the sum over the jobs is the measured one; the fit alone makes it smaller.
     factor = float(took.sum() / (start + unit * work).sum())
     start, unit = start * factor, unit * factor
     deviations = took / (start + unit * work) - 1
@@ -206,7 +206,7 @@ def measured_cost(
 
 
 def _fitted(took: Floats, work: Floats) -> tuple[float, float] | None:
-    """Return the seconds of start and unit, or None where the sizes do not tell them apart."""
+    """Return the seconds of start and unit, or None if the sizes do not distinguish them."""
     if work.max() < 2 * work.min():
         return None
     design = np.column_stack([np.ones_like(work), work]) / took[:, None]
@@ -219,12 +219,12 @@ def _by_known_start(took: Floats, work: Floats, known: Cost | None) -> tuple[flo
     unit = float((took.mean() - start) / work.mean())
     if unit * work.mean() >= start:
         return start, unit
-    # Without a known cost, half and half: rather too much for larger sizes than nothing.
+    # Without a known cost, half of the time is the work: rather too much than none for large sizes.
     return start, known.unit_seconds if known and known.unit_seconds else start / work.mean()
 
 
 def write_costs(costs: Iterable[Cost], path: Path | str = COSTS) -> None:
-    """Write measured costs, in the order of their kinds, with four digits."""
+    """Write measured costs in the order of their kinds, with four digits."""
     ordered = sorted(costs, key=lambda cost: cost.kind)
     table = pd.DataFrame([vars(cost) for cost in ordered])
     with written_whole(path) as temporary:
@@ -232,7 +232,7 @@ def write_costs(costs: Iterable[Cost], path: Path | str = COSTS) -> None:
 
 
 def read_costs(path: Path | str = COSTS) -> dict[Kind, Cost]:
-    """Return measured costs by kind; none if there is no such file."""
+    """Return measured costs by kind; none if the file does not exist."""
     if not Path(path).is_file():
         return {}
     table = pd.read_csv(path, keep_default_na=False)
@@ -242,21 +242,21 @@ def read_costs(path: Path | str = COSTS) -> dict[Kind, Cost]:
 
 @dataclass(frozen=True)
 class Expected:
-    """What jobs will cost together."""
+    """The expected cost of several jobs together."""
 
     jobs: int
     cpu_seconds: float
-    low: float  # of the range: twice the spread of the single jobs, and what whole runs differ by
+    low: float  # end of the range by twice the spread of single jobs, and by `BETWEEN_RUNS`
     high: float
     memory_mb: float  # of the largest job
     output_bytes: float
 
 
 def expected(jobs: Sequence[tuple[Cost, float]]) -> Expected:
-    """Return what jobs will cost, each given by its cost and its units of work."""
+    """Return the expected cost of jobs, each given by its cost and its units of work."""
     seconds = [cost.seconds(work) for cost, work in jobs]
     total = sum(seconds)
-    # Deviations of jobs are taken to be independent; that of the run is common to all.
+    # Deviations of jobs count as independent; the deviation of the run is common to all jobs.
     spread = sum((cost.spread * each) ** 2 for (cost, _), each in zip(jobs, seconds, strict=True))
     reach = 2 * spread**0.5
     return Expected(

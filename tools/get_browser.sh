@@ -1,6 +1,6 @@
 #!/bin/sh
-# Gets Chromium with its driver, for the tests that open the report in a browser. Called by make test.
-# Only root is given packages, and only from Debian's own; elsewhere those tests are skipped.
+# Installs Chromium with its driver, for the tests that open the report in a browser. Called by make test.
+# It only installs Debian's packages, as root. Without a browser these tests are skipped.
 set -u
 
 has() {
@@ -20,5 +20,5 @@ if [ "$(id -u)" -eq 0 ] && has apt-get; then
     { apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver; } >/dev/null 2>&1
 fi
 complete || printf '%s\n' \
-    'browser: there is no Chromium with chromedriver, so the report is not tested in one' \
+    'browser: Chromium with chromedriver is missing, so the report is not tested in a browser' \
     '  (Debian: apt-get install chromium chromium-driver)'

@@ -1,4 +1,4 @@
-"""The graph of a run's jobs as Snakemake prints it, and how long jobs take side by side."""
+"""The job graph of a run as Snakemake prints it, and the time of jobs that run in parallel."""
 
 import heapq
 import re
@@ -17,8 +17,8 @@ class GraphJob:
 
     number: int
     rule: str
-    wildcards: Mapping[str, str]  # those that the jobs before it do not have with the same value
-    to_do: bool  # its results are missing, or older than what they are made from
+    wildcards: Mapping[str, str]  # without the ones that earlier jobs have with the same value
+    to_do: bool  # whether its results are missing, or older than their inputs
     after: tuple[int, ...]  # jobs that must end before it starts
 
 
@@ -40,16 +40,16 @@ def read_graph(text: str) -> list[GraphJob]:
 def schedule(
     seconds: Mapping[int, float], after: Mapping[int, Sequence[int]], cores: int
 ) -> tuple[float, float]:
-    """Return how long jobs take on so many cores, and their longest chain.
+    """Return the seconds that jobs take on so many cores, and the seconds of the longest chain.
 
-    A core that is free takes, of the jobs that may start, the one with the longest chain behind it.
+    A free core takes the job with the longest chain behind it among the jobs that may start.
 
     Parameters
     ----------
     seconds : mapping of int to float
-        Of each job, on a core.
+        Time of each job on one core.
     after : mapping of int to sequence of int
-        For each job those that must end before it starts; others than those of `seconds` are done.
+        For each job, the jobs that must end before it starts; jobs that `seconds` lacks are done.
     cores : int
 
     Examples
@@ -84,7 +84,7 @@ def _longest_chains(
     waits: Mapping[int, set[int]],
     behind: Mapping[int, Sequence[int]],
 ) -> dict[int, float]:
-    """Return for each job the seconds from its start to the end of all that waits for it."""
+    """Return for each job the seconds from its start to the end of all jobs that wait for it."""
     left = {job: len(following) for job, following in behind.items()}
     free = [job for job, number in left.items() if not number]
     chain: dict[int, float] = {}

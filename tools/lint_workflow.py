@@ -1,8 +1,8 @@
-"""Run ``snakemake --lint`` and forgive one of its findings, openly.
+"""Run ``snakemake --lint`` and accept one kind of its messages, openly.
 
-Snakemake wants a conda environment or a container for each rule. Here all rules share one locked
-environment, which make builds before Snakemake starts. Any other finding, and any failure to read
-the workflow, is printed and fails.
+Snakemake requires a conda environment or a container per rule. Here all rules share one locked
+environment, which make builds before Snakemake starts. Any other message, and any failure to read
+the workflow, is printed and is an error.
 """
 
 import re
@@ -10,12 +10,12 @@ import subprocess
 import sys
 
 FORGIVEN = "Specify a conda environment or container for each rule."
-# A finding starts with its title on a line of its own and ends before the next, or the next item.
+# A message starts with its title on a line of its own, and ends before the next message or item.
 FINDING = re.compile(r"^    \* (?P<title>.*):\n(?:(?!    \* |Lints for ).*\n?)*", re.MULTILINE)
 
 
 def sort_findings(output: str) -> tuple[list[str], int]:
-    """Return the findings to mend, each under what it is about, and how many were forgiven."""
+    """Return the messages to resolve, each with its heading, and the number of accepted ones."""
     kept, forgiven = [], 0
     for item in re.split(r"^(?=Lints for )", output, flags=re.MULTILINE)[1:]:
         heading = item.splitlines()[0]
@@ -39,7 +39,7 @@ def main() -> int:
     if kept:
         print("\n\n".join(kept), file=sys.stderr)
         return 1
-    print(f"workflow: no findings; forgiven {forgiven} times: {FORGIVEN}")
+    print(f"workflow: no errors; accepted {forgiven} times: {FORGIVEN}")
     return 0
 
 

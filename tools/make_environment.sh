@@ -1,17 +1,17 @@
 #!/bin/sh
-# Builds .venv: a Python that fits, every package of the locks, the project itself in place.
-# Called by make. Plain pip, so that the user's own index settings hold.
+# Builds .venv: a suitable Python, every package of the locks, and the project itself in place.
+# Called by make. It uses plain pip, so that the user's own index settings apply.
 #
 #   PYTHON=python3.12 tools/make_environment.sh     with this Python and no other
-#   DEVELOPING=0 tools/make_environment.sh          what runs and no more: no tests, no developers' tools
-#   DEVELOPING=1 tools/make_environment.sh          with developers' tools, added to what is there
+#   DEVELOPING=0 tools/make_environment.sh          only the packages of a run: no tests, no developers' tools
+#   DEVELOPING=1 tools/make_environment.sh          with developers' tools, added to an existing environment
 #
-# Without DEVELOPING an environment keeps what it has, and a new one gets everything, so that after the
-# first make no other one needs a network.
+# Without DEVELOPING an environment keeps its packages, and a new one gets all packages, so that only the
+# first make needs a network.
 #
-# .venv/.complete is written last: without it an environment counts as half-built and is made anew.
-# It holds the project's folder, because an environment that was moved has wrong paths in its scripts.
-# .venv/.developing says the same of developers' tools, .venv/.plain that they were not wanted.
+# .venv/.complete is written last: without it an environment counts as incomplete and is built again.
+# It contains the project's folder, because an environment that was moved has wrong paths in its scripts.
+# .venv/.developing does the same for developers' tools; .venv/.plain means that they were not requested.
 set -eu
 cd "$(dirname "$0")/.."
 environment=.venv
@@ -28,20 +28,20 @@ fail() {
     exit 1
 }
 
-# What runs in the background does not see Ctrl-C: end it with this script.
+# Background processes do not receive Ctrl-C, so this script ends them.
 interrupted() {
     if [ -n "$installer" ]; then kill "$installer" 2>/dev/null || :; fi
-    fail "interrupted; the next make starts it afresh"
+    fail "interrupted; the next make starts again"
 }
 trap interrupted HUP INT TERM
 
-# The range is written once, in pyproject.toml: requires-python = ">=LOW,<HIGH".
+# The range is only in pyproject.toml: requires-python = ">=LOW,<HIGH".
 range=$(sed -n 's/^requires-python = ">=\([0-9.]*\),<\([0-9.]*\)"$/\1 \2/p' pyproject.toml)
 [ -n "$range" ] || fail 'pyproject.toml has no line of the form requires-python = ">=3.x,<3.y"'
 low=${range% *}
 high=${range#* }
 
-# Run each candidate: a name on the path may be a shim that fails, or lack venv or pip's installer.
+# Run each candidate, because a name on the path may be a failing shim, or lack venv or ensurepip.
 fits() {
     "$1" - "$low" "$high" >/dev/null 2>&1 <<'EOF'
 import ensurepip, sys, venv
@@ -68,12 +68,12 @@ find_python() {
 
 seconds() { date +%s; }
 
-# How many packages these locks have for this system; Windows' own are not for it.
+# Number of packages of these locks for this system, without the ones for Windows.
 count() {
     cat "$@" | grep '^[a-z0-9].*==' | grep -vc "sys_platform == 'win32'"
 }
 
-# install TOTAL ARGUMENT...: pip in the background, its progress as one line every few seconds.
+# install TOTAL ARGUMENT...: run pip in the background; print its progress every few seconds.
 install() {
     total=$1
     shift
@@ -102,18 +102,18 @@ install() {
     fail "pip failed; its whole output is in $log"
 }
 
-# install_locks LOCK...: all that these have, and a copy of each, by which a later make sees a change.
+# install_locks LOCK...: install all packages of these; keep a copy of each, to detect later changes.
 install_locks() {
     total=$(count "$@")
     printf 'environment: installing the %s packages of %s\n' "$total" "$*"
     requirements=
     for lock in "$@"; do requirements="$requirements --requirement $lock"; done
-    # shellcheck disable=SC2086 # names of our own, without spaces
+    # shellcheck disable=SC2086 # our own names, without spaces
     install "$total" --require-hashes $requirements
     cp "$@" "$environment"
 }
 
-# What builds the project is gone again where nobody develops it.
+# Without developers' tools, the packages that build the project are removed afterwards.
 install_project() {
     printf 'environment: installing the project in place\n'
     building=$(pwd -P)/$environment/building
@@ -136,13 +136,13 @@ check() {
         { cat "$log" >&2; fail "the locks do not fit pyproject.toml; run make lock"; }
 }
 
-# Compiled once, in parallel and without what is never imported: Snakemake and each of its jobs start
-# in a third of the time, also where PYTHONDONTWRITEBYTECODE is set. pip's own compiling is serial.
+# Compiled once, in parallel and without modules that are never imported: Snakemake and each of its jobs
+# start in a third of the time, also with PYTHONDONTWRITEBYTECODE. pip itself compiles serially.
 compile() {
     env -u PYTHONDONTWRITEBYTECODE "$environment/bin/python" -m compileall -q -j 0 \
         -x '/(tests?|pip|setuptools|pkg_resources|mypyc?|sqlalchemy/testing)/' \
         "$environment/lib" src workflow >>"$log" 2>&1 ||
-        printf '  some files could not be compiled (see %s): slower starts, nothing else\n' "$log"
+        printf '  some files could not be compiled (see %s), so starts are slower\n' "$log"
 }
 
 finish() {
@@ -155,7 +155,7 @@ finish() {
     fi
 }
 
-# current STAMP LOCK...: the stamp is of this folder, the locks are those that were installed.
+# current STAMP LOCK...: whether the stamp is of this folder, and the locks were installed.
 current() {
     [ "$(cat "$1" 2>/dev/null)" = "$(pwd -P)" ] || return 1
     shift
@@ -166,7 +166,7 @@ began=$(seconds)
 developing=${DEVELOPING:-}
 case $developing in
     '' | 0 | 1) ;;
-    *) fail "DEVELOPING is 0 (what runs and no more) or 1 (developers' tools too), not $developing" ;;
+    *) fail "DEVELOPING is 0 (only the packages of a run) or 1 (also developers' tools), not $developing" ;;
 esac
 if [ -z "$developing" ]; then
     if [ -e "$plain" ]; then developing=0; else developing=1; fi
@@ -180,7 +180,7 @@ if current "$stamp" $runtime && fits "$environment/bin/python"; then
     fi
 fi
 
-# What is asked for is there, or all but developers' tools: their lock adds to the other and changes nothing.
+# All requested packages exist, except perhaps developers' tools: their lock only adds packages.
 if [ "$usable" = 1 ]; then
     if [ "$developing" = 1 ] && [ "$has_tools" = 0 ]; then
         # shellcheck disable=SC2086 # two names
@@ -191,7 +191,7 @@ if [ "$usable" = 1 ]; then
         printf 'environment: ready, %s s\n' "$(($(seconds) - began))"
     fi
     if ! cmp -s pyproject.toml "$environment/pyproject.toml"; then
-        # The packages are still right, and what builds the project is at hand where it is developed.
+        # The packages are still valid, and a developer's environment can build the project.
         printf 'environment: pyproject.toml changed\n'
         install_project
     fi
@@ -201,7 +201,7 @@ fi
 
 # Snakemake runs scripts by the unquoted path of its Python.
 case $(pwd -P) in
-    *[[:space:]]*) fail "the path of this folder has a space in it, where Snakemake cannot run scripts: $(pwd -P)" ;;
+    *[[:space:]]*) fail "the path of this folder has a space, so Snakemake cannot run scripts: $(pwd -P)" ;;
 esac
 python=$(find_python) || exit 1
 locks=$runtime
@@ -211,7 +211,7 @@ printf 'environment: building .venv with %s (%s), once; about a minute, about 1 
 rm -rf "$environment"
 "$python" -m venv "$environment"
 if [ "$developing" = 0 ]; then : >"$plain"; fi
-# shellcheck disable=SC2086 # names of our own
+# shellcheck disable=SC2086 # our own names
 install_locks $locks
 install_project
 check

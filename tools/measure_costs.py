@@ -1,8 +1,8 @@
-"""Measure what jobs cost, from the benchmark files of finished runs, into resources/costs.csv.
+"""Measure the costs of jobs from benchmark files of finished runs, and write resources/costs.csv.
 
-Called by ``make costs`` after a run. Each argument is the folder of a project that was run, and the
-config file of its run: ``.:config/quick.yaml``. Without one it is the last run here. Two runs of
-different sizes tell the start of a job from its work. What no run measured stays as it was.
+Called by ``make costs`` after a run. Each argument is the folder of a project and the config file
+of its run: ``.:config/quick.yaml``. By default it is the last run here. Two runs of different sizes
+distinguish the start of a job from its work. Kinds of jobs without a measurement do not change.
 """
 
 import subprocess
@@ -27,7 +27,7 @@ from workflow_config import last_config, read_config
 
 
 def output_sizes(folder: Path, configfile: Path) -> Counter[Kind]:
-    """Return the bytes of the outputs that a run left, by kind of job."""
+    """Return the bytes of the outputs of a run, by kind of job."""
     command = [sys.executable, "-m", "snakemake", "--summary", "--nolock", "--configfile"]
     done = subprocess.run(
         [*command, str(configfile)], cwd=folder, capture_output=True, text=True, check=True
@@ -41,14 +41,14 @@ def output_sizes(folder: Path, configfile: Path) -> Counter[Kind]:
 
 
 def size(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder; 0 of what is not there."""
+    """Return the bytes of a file, or of all files in a folder; 0 for a missing path."""
     if path.is_dir():
         return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     return path.stat().st_size if path.is_file() else 0
 
 
 def main(runs: list[str]) -> int:
-    """Measure, and write what was measured."""
+    """Measure costs and write them; return the exit code."""
     jobs: dict[Kind, list[tuple[Measured, float]]] = {}
     written: dict[Kind, float] = {}
     for run in runs or [f".:{last_config()}"]:

@@ -1,7 +1,7 @@
-"""Say what a run will cost before it starts: jobs, CPU hours, wall time, memory, disk.
+"""Print the expected cost of a run before it starts: jobs, CPU hours, wall time, memory, disk.
 
-Called by ``make plan``. The jobs are those of Snakemake's own graph: what is made and current does
-not count. Their costs are those of resources/costs.csv, which ``make costs`` measures.
+Called by ``make plan``. The jobs are from Snakemake's own graph, without results that are up to
+date. Their costs are in resources/costs.csv, which ``make costs`` measures.
 """
 
 import argparse
@@ -21,14 +21,14 @@ from workflow_config import WHOLE, read_config
 from reproduction.papers.multirr import settings as multirr
 from reproduction.pipeline import Config
 
-# They only name what others make.
+# They only name the results of other rules.
 EMPTY = ("all", "fit_surrogates")
 
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("targets", nargs="*", help="files to make; everything, if none is named")
+    parser.add_argument("targets", nargs="*", help="files to make (default: everything)")
     parser.add_argument("--configfile", type=Path, default=WHOLE)
     parser.add_argument("--cores", type=int, default=2)
     return parser.parse_args()
@@ -40,7 +40,7 @@ def graph(configfile: Path, targets: Sequence[str]) -> tuple[list[GraphJob], flo
     Raises
     ------
     DeniableError
-        With what Snakemake says, if it does not.
+        If Snakemake fails, with its messages.
     """
     command = [sys.executable, "-m", "snakemake", "--dag", "--nolock", "--configfile"]
     command += [str(configfile), "--", *targets]
@@ -64,23 +64,23 @@ def work_of(job: GraphJob, config: Config) -> tuple[Kind, float]:
 
 
 def minutes(seconds: float) -> str:
-    """Return a time as one reads it."""
+    """Return a time in seconds, minutes or hours, for readers."""
     if seconds < 99.5:
         return f"{seconds:.0f} s" if seconds >= 9.95 else f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
 
 
 def sizes(config: Config, study: str) -> str:
-    """Return how many cells a study's tables have, and how many runs each."""
+    """Return the numbers of settings and of replicates of a study, as text."""
     settings = config.study(study)
     cells = len(settings.cells())
     if isinstance(settings, multirr.ThresholdStudy):
         cells *= len(settings.t_v) * len(settings.t_d)
-    return f"{cells:,} cells, {settings.replicates:,} runs each"
+    return f"{cells:,} settings, {settings.replicates:,} replicates each"
 
 
 def lines_of(jobs: Iterable[tuple[Kind, Cost, float]], config: Config) -> list[str]:
-    """Return the plan as a table: a line a kind of job, the dearest first."""
+    """Return the plan as a table: one line per kind of job, the most expensive first."""
     kinds: dict[Kind, list[tuple[Cost, float]]] = {}
     for kind, cost, work in jobs:
         kinds.setdefault(kind, []).append((cost, work))
@@ -99,7 +99,7 @@ def lines_of(jobs: Iterable[tuple[Kind, Cost, float]], config: Config) -> list[s
 def summary(
     jobs: Mapping[int, tuple[Cost, float]], after: Mapping[int, tuple[int, ...]], cores: int
 ) -> list[str]:
-    """Return what all jobs cost together."""
+    """Return the lines on all jobs together."""
     total = expected(list(jobs.values()))
     seconds = {number: cost.seconds(work) for number, (cost, work) in jobs.items()}
     wall, chain = schedule(seconds, after, cores)
@@ -108,9 +108,9 @@ def summary(
     return [
         f"CPU hours: {total.cpu_seconds / 3600:.2f}, that is {minutes(total.cpu_seconds)} "
         f"(range {minutes(total.low)} to {minutes(total.high)})",
-        f"wall time on {cores} cores with nothing else: {minutes(wall)} ({low} to {high}); "
+        f"wall time on {cores} otherwise idle cores: {minutes(wall)} ({low} to {high}); "
         f"with any number of cores at least {minutes(chain)}",
-        f"memory: {total.memory_mb:.0f} MB for the largest job, so much for each core at most",
+        f"memory: {total.memory_mb:.0f} MB for the largest job, at most this for each core",
         f"disk: {total.output_bytes / 1e6:.1f} MB",
     ]
 

@@ -1,8 +1,8 @@
-"""Show where the time of the last run went, from its benchmark files.
+"""Show the times of the last run by study and rule, from its benchmark files.
 
-Called by ``make times``, with the config file if it was not the last run by make. Writes
-results/benchmarks/times.csv and where_the_time_goes.svg, .png beside it: times differ from run to
-run, so they are not among the tables that are compared.
+Called by ``make times``, with the config file if it was not the last run by make. Writes times.csv
+and where_the_time_goes.svg and .png into results/benchmarks. Times differ from run to run, so they
+are not compared with the baseline.
 """
 
 import sys
@@ -18,11 +18,11 @@ from workflow_config import last_config, read_config
 from reproduction.papers import ANALYSES
 
 BY_NAME = ("simulate", "collect", "plot")
-"""Rules that serve all papers: whose the job is, its name says."""
+"""Rules for all papers: the name of a job begins with its paper."""
 
 
 def parts_of_rules() -> dict[str, str]:
-    """Return the part of the work that each rule belongs to: a paper's analyses, or releases."""
+    """Return the part of the work of each rule: analyses of a paper, or releases."""
     papers = {name: name.split("_")[0] for name in ANALYSES}
     chain = ("plan", "protect", "publish", "estimate", "consistency", "two_step", "independence")
     found = papers | dict.fromkeys((*chain, "synthesize", "check"), "release")
@@ -30,21 +30,21 @@ def parts_of_rules() -> dict[str, str]:
 
 
 def part_of(job: Measured, parts: dict[str, str]) -> str:
-    """Return the part of the work that a job belongs to."""
+    """Return the part of the work of a job."""
     if job.kind.rule in BY_NAME:
         return job.name.split("_")[0]
     return parts.get(job.kind.rule, "shared")
 
 
 def line_of(kind: Kind, part: str) -> str:
-    """Return what a bar is named: a study, or a rule."""
+    """Return the name of a bar: a study, or a rule."""
     if kind.study:
         return f"study {kind.study}"
     return f"{kind.rule} ({part})" if kind.rule in BY_NAME else kind.rule
 
 
 def table_of(jobs: list[Measured]) -> pd.DataFrame:
-    """Return CPU time, wall time and memory by study and rule, the dearest first."""
+    """Return CPU time, wall time and memory by study and rule, the most expensive first."""
     parts = parts_of_rules()
     rows = [
         {"part": part, "what": line_of(job.kind, part), "jobs": 1, "cpu_seconds": job.cpu_seconds}
@@ -60,7 +60,7 @@ def table_of(jobs: list[Measured]) -> pd.DataFrame:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the table and the picture; print the dearest lines."""
+    """Write the table and the figure; print the most expensive lines."""
     config = read_config(Path(arguments[0]) if arguments else last_config())
     jobs = current(read_benchmarks(), config)
     if not jobs:
@@ -76,8 +76,8 @@ def main(arguments: list[str]) -> int:
     save(where_the_time_goes(table, below), *files)
     print(table.head(12).round(1).to_string(index=False))
     print(
-        f"{below}; jobs took {busy / 60:.1f} minutes in all, from the first job's start to the "
-        f"last one's end {wall / 60:.1f} minutes (longer, if the run was resumed)"
+        f"{below}; jobs took {busy / 60:.1f} minutes together, and {wall / 60:.1f} minutes from "
+        "the first start to the last end (longer if the run was resumed)"
     )
     print(f"{BENCHMARKS / 'times.csv'}, {files[1]}")
     return 0

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: CPU time by study and by rule."""
+"""Plot the CPU time of a run by study and by rule."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ MOST_BARS = 24
 
 
 def where_the_time_goes(table: pd.DataFrame, below: str) -> Figure:
-    """Draw CPU time by study and rule, the dearest first; what is left in one bar.
+    """Plot CPU time by study and rule, the most expensive first; one bar has all others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The config of a run as Snakemake merges it, for the tools beside it."""
+"""The config of a run as Snakemake merges it, for the other tools."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ def merged(base: Any, change: Any) -> Any:
 
 
 def read_values(file: Path | str = WHOLE, section: str | None = None) -> dict[str, Any]:
-    """Return the options of a run with that config file, over `config/config.yaml`.
+    """Return the options of a run with a config file, over `config/config.yaml`.
 
-    Where the workflow is the module of another one, they are a section of its config alone.
+    If the workflow is a module of another one, the options are only a section of its config.
     """
     values = read_yaml(file)
     if section is not None and isinstance(values, Mapping):
@@ -38,23 +38,23 @@ def read_values(file: Path | str = WHOLE, section: str | None = None) -> dict[st
 
 
 def read_config(file: Path | str = WHOLE) -> Config:
-    """Return the config of a run with that file, over `config/config.yaml`."""
+    """Return the config of a run with a config file, over `config/config.yaml`."""
     return validate(read_values(file))
 
 
 def read_plan(file: Path | str = WHOLE, section: str | None = None) -> RunPlan:
-    """Return the plan of a run with that config."""
+    """Return the plan of a run with a config file."""
     root = Path() if Path.cwd() == ROOT else ROOT
     return RunPlan.recall(read_values(file, section), root)
 
 
 def last_config() -> Path:
-    """Return the config file of the last run by make; the full size, if there was none."""
+    """Return the config file of the last run by make; without a run, the one of full size."""
     return Path(LAST.read_text(encoding="utf-8").strip()) if LAST.is_file() else WHOLE
 
 
 def main(files: Sequence[str]) -> int:
-    """Say what is wrong with config files, which Snakemake would read before anything of ours."""
+    """Print the errors of config files, before Snakemake reads them; return the exit code."""
     try:
         for file in files:
             read_config(file)

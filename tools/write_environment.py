@@ -1,6 +1,7 @@
-"""Write environment.yml from pyproject.toml and requirements.lock, so that the three never differ.
+"""Write environment.yml from pyproject.toml and requirements.lock, so that the three agree.
 
-Called by ``make lock``. With ``--check`` nothing is written: exit 1 if the file is not up to date.
+Called by ``make lock``. With ``--check`` nothing is written, and the exit code is 1 if the file is
+not up to date.
 """
 
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "environment.yml"
 
-# One requirement, several packages: pygments is what the extra snakemake[reports] stands for.
+# One requirement may be several packages: pygments is the extra snakemake[reports].
 CONDA_NAMES = {
     "snakemake": ["snakemake", "pygments"],
 }
@@ -23,7 +24,7 @@ HEADER = """\
 
 
 def direct_dependencies(project: dict) -> list[str]:
-    """Names of what runs, in order, without extras and versions."""
+    """Return the names of the packages of a run, sorted, without extras and versions."""
     requirements = list(project["dependencies"])
     for extra, listed in project["optional-dependencies"].items():
         requirements += listed if extra not in ("all", "build", "dev", "docs") else []
@@ -32,12 +33,12 @@ def direct_dependencies(project: dict) -> list[str]:
 
 
 def locked_versions(lock: str) -> dict[str, str]:
-    """Name to version, of every pinned line."""
+    """Return the version of every pinned package, by name."""
     return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;\\]+)", lock, flags=re.MULTILINE))
 
 
 def environment(project: dict, lock: str) -> str:
-    """The text of environment.yml."""
+    """Return the text of environment.yml."""
     versions = locked_versions(lock)
     names = sorted(
         conda for name in direct_dependencies(project) for conda in CONDA_NAMES.get(name, [name])

@@ -1,8 +1,8 @@
 """Write the locks and environment.yml from pyproject.toml. Called by ``make lock``.
 
-All three locks are parts of one resolution: a package has one version, and stands where it is first
-needed: to run, to build the project, to develop it. Versions stay as they are where they still fit;
-arguments are uv's (``--upgrade`` for the newest).
+All three locks are parts of one resolution. A package has one version, and is in the first lock
+that needs it: to run, to build or to develop the project. Versions change only if they no longer
+fit. Arguments are options of uv (``--upgrade`` for the newest versions).
 """
 
 import re
@@ -15,13 +15,13 @@ import write_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 UV = [str(ROOT / ".venv/bin/uv"), "pip", "compile", "--quiet"]
-# For every Python and system at once; no comments, index options or links: addresses are the
-# installer's own.
+# For every Python and system at once, without comments, index options and links, because the
+# installer has its own addresses.
 FORM = ["--universal", "--fork-strategy", "fewest", "--generate-hashes", "--no-header"]
 # pip comes with each environment, and does not replace itself.
 FORM += ["--no-annotate", "--no-emit-package", "pip"]
 
-# In the order in which they are filled: what each is for, and whom it is resolved for.
+# In the order in which they are filled: the purpose of each lock, and the extras that it resolves.
 LOCKS = {
     "requirements.lock": ("All that runs", ["--extra", "all"]),
     "requirements-build.lock": (
@@ -37,17 +37,17 @@ HEADER = """\
 
 
 def entries(text: str) -> list[str]:
-    """Each requirement with its marker and its hashes, as it stands in the text of a lock."""
+    """Return each requirement in the text of a lock, with its marker and its hashes."""
     return re.findall(r"^[a-z0-9].*\n(?:[ \t].*\n)*", text, flags=re.MULTILINE)
 
 
 def pins(requirements: list[str]) -> set[str]:
-    """The ``name==version`` of each."""
+    """Return the ``name==version`` of each requirement."""
     return {re.split(r"[\s;]", text, maxsplit=1)[0] for text in requirements}
 
 
 def resolve(extras: list[str], settled: str, options: list[str]) -> str:
-    """The requirements of the project with these extras, in settled versions where they fit."""
+    """Return the requirements of the project with these extras, in settled versions if they fit."""
     with tempfile.TemporaryDirectory(dir=ROOT / ".venv") as folder:
         lock = Path(folder, "lock")
         lock.write_text(settled, encoding="utf-8")
@@ -57,19 +57,19 @@ def resolve(extras: list[str], settled: str, options: list[str]) -> str:
 
 
 def parts(everything: str, needed: dict[str, str]) -> dict[str, list[str]]:
-    """Share out one resolution: to each lock what it needs and no earlier one has."""
+    """Divide one resolution: each lock gets its requirements that no earlier lock has."""
     found: dict[str, list[str]] = {}
     given: list[str] = []
     for name, text in needed.items():
         found[name] = [entry for entry in entries(text) if entry not in given]
         given += found[name]
         if apart := pins(found[name]) - pins(entries(everything)):
-            raise SystemExit(f"{name}: versions of its own: {', '.join(sorted(apart))}")
+            raise SystemExit(f"{name}: versions that the whole resolution lacks: {', '.join(sorted(apart))}")
     return found
 
 
 def main(options: list[str]) -> int:
-    """Resolve, share out, write."""
+    """Resolve all requirements, divide them, and write the locks and environment.yml."""
     files = [ROOT / name for name in LOCKS]
     before = "".join(file.read_text(encoding="utf-8") for file in files if file.exists())
     everything = resolve(["--all-extras"], before, options)

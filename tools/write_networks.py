@@ -1,7 +1,7 @@
 """Write the networks of [rrba] from the installed pgmpy to resources/networks.
 
-Run it again when pgmpy brings other tables: the files that are drawn from the networks then change,
-and `deniable.datasets.networks.FILES` has to record their new digests.
+Run it again if a version of pgmpy has other tables. The files that are drawn from the networks then
+change, and `deniable.datasets.networks.FILES` needs their new digests.
 """
 
 import itertools
@@ -22,7 +22,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "resources" / "networks"
 
 
 def from_pgmpy(name: str) -> BayesianNetwork:
-    """Take a network, one of `NETWORKS`, from the installed pgmpy, without a network connection."""
+    """Return a network, one of `NETWORKS`, from the installed pgmpy, without an internet access."""
     model = example_model(name)
     tables = {table.variable: table for table in model.get_cpds()}
     domain = Domain(
@@ -47,7 +47,7 @@ def from_pgmpy(name: str) -> BayesianNetwork:
 
 
 def example_model(name: str) -> Any:
-    """Return pgmpy's own object."""
+    """Return the network as an object of pgmpy."""
     from pgmpy.utils import get_example_model  # noqa: PLC0415 - slow to import
 
     with warnings.catch_warnings():
@@ -56,7 +56,7 @@ def example_model(name: str) -> Any:
 
 
 def _in_domain_order(table: Any, domain: Domain) -> Floats:
-    """Return the probabilities, axes variable then parents, categories as the domain has them."""
+    """Return the probabilities: axes are variable, then parents; categories are in domain order."""
     values = np.asarray(table.values, dtype=float)
     for axis, variable in enumerate(table.variables):
         states = list(map(str, table.state_names[variable]))
@@ -72,13 +72,13 @@ def _conditional_table(
         for configuration in itertools.product(*map(range, values.shape[1:]))
     }
     if parents:
-        # The format wants a row of last resort. All configurations have their own: none uses it.
+        # The format requires a default row, which is unused: all configurations have their own.
         rows[()] = (1.0, *[0.0] * (values.shape[0] - 1))
     return ConditionalTable(attribute, parents, rows)
 
 
 def _ancestral_order(parents: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return parents before children, by name among those that may come next."""
+    """Return the variables in an order with parents before children, otherwise by name."""
     order: list[str] = []
     left = sorted(parents)
     while left:
@@ -89,7 +89,7 @@ def _ancestral_order(parents: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def main() -> int:
-    """Write a file a network."""
+    """Write one file per network."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in NETWORKS:
         write(FOLDER / f"{name}.json", from_pgmpy(name))

@@ -61,7 +61,7 @@ def test_a_vulnerability_is_named_and_fails(
     assert lines[0] == "requirements.lock: jinja2 3.0: PYSEC-1, CVE-2; fixed in 3.1"
     assert lines[-1] == (
         "audit-dependencies: 3 known vulnerabilities in 9 packages, "
-        "3 of which the service does not know"
+        "3 of them unknown to the service"
     )
 
 

@@ -391,8 +391,8 @@ def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
     )
     found = compare(read(tmp_path, mixed), mixed)
     assert (found.fails, found.not_compared) == (False, ["idp_claims"])
-    assert "no baseline on such records: idp_claims" in markdown(found)
-    with pytest.raises(DataError, match="idp_claims rests on published records and on a surrogate"):
+    assert "no baseline has such records: idp_claims" in markdown(found)
+    with pytest.raises(DataError, match="idp_claims depends on published records and on a surrogate"):
         write(mixed, tmp_path)
 
 

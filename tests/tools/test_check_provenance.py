@@ -96,7 +96,7 @@ def test_what_is_published_and_in_no_receipt_is_named() -> None:
     (folder / RECEIPT).unlink()
     provenance_path(folder / RECEIPT).unlink()
     assert faults(TABLE) == [
-        f"{public}: published, but {folder / RECEIPT} is not there; run make again"
+        f"{public}: published, but {folder / RECEIPT} is missing; run make again"
     ]
 
 

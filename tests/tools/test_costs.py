@@ -61,7 +61,7 @@ def test_benchmark_files_tell_rule_study_and_chunk(tmp_path: Path) -> None:
 
 def test_another_file_among_the_benchmarks_is_named(tmp_path: Path) -> None:
     (tmp_path / "report.tsv").write_text("a\tb\n1\t2\n", encoding="utf-8")
-    with pytest.raises(DeniableError, match=r"report\.tsv is no benchmark file"):
+    with pytest.raises(DeniableError, match=r"report\.tsv is not a benchmark file"):
         costs.read_benchmarks(tmp_path)
 
 

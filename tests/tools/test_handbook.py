@@ -82,11 +82,11 @@ def test_faults_of_a_site_are_found(tmp_path: Path) -> None:
     page.write_text(wrong.format("a", "//cdn.example/p.png", "s.css"), encoding="utf-8")
     (tmp_path / "s.css").write_text("@import 'https://f.example/f.css'; a { src: url(gone.woff) }")
     assert links.faults(tmp_path) == [
-        "index.html: asks elsewhere for //cdn.example/p.png",
-        "s.css: asks elsewhere for https://f.example/f.css",
-        "index.html: gone.html is not there",
-        "index.html: other.html#elsewhere is no anchor there",
-        "s.css: gone.woff is not there",
+        "index.html: requests //cdn.example/p.png from another host",
+        "s.css: requests https://f.example/f.css from another host",
+        "index.html: gone.html does not exist",
+        "index.html: other.html#elsewhere is not an anchor of that page",
+        "s.css: gone.woff does not exist",
     ]
 
 

@@ -1,25 +1,25 @@
-"""Whether two estimates of the same number differ by chance alone.
+"""Test whether two estimates of the same number differ by chance alone.
 
-The same code, seed and package versions give the same bytes. Other versions, or streams of chance
-that were changed on purpose, give other numbers of the same distribution. So two estimates, each
-from n replicates, are held to Student's test of two samples, with the standard errors that their
-95 % intervals imply.
+The same code, seed and package versions give the same bytes. Other versions, or random streams that
+were changed on purpose, give other numbers of the same distribution. So two estimates, each from n
+replicates, are compared by Student's two-sample test, with the standard errors that their 95 %
+intervals imply.
 
-- A mean has n - 1 degrees of freedom, those of one run alone: safe whatever the two variances are.
-  With those of both runs, outputs that are bounded or take few values give too many false alarms
-  (at n = 10 and p = 1e-4, three times too many).
-- The interval of a median spans s of the spaces between ordered values, and its width varies as a
-  sum of s exponential variables does: about like the root of a chi square with s / 2 degrees of
+- A mean has n - 1 degrees of freedom, as in one run alone. This is safe for any two variances. With
+  the degrees of freedom of both runs, outputs that are bounded or take few values give too many
+  false alarms (at n = 10 and p = 1e-4, three times too many).
+- The interval of a median spans s of the spaces between ordered values. Its width varies like a sum
+  of s exponential variables, about like the root of a chi-squared variable with s / 2 degrees of
   freedom. Two runs together have s. Medians that are counts get half a unit more on either side.
-- Two estimates without any error must be equal, unless so few replicates (below
-  `FEWEST_FOR_EQUALITY`) that all of them may agree by luck.
-- Nothing is known of an estimate whose interval is infinite.
+- Two estimates without any error must be equal, unless there are so few replicates (below
+  `FEWEST_FOR_EQUALITY`) that all of them may agree by chance.
+- An estimate with an infinite interval is not tested.
 
 If the limit is divided by 20,000 numbers, one from 10 replicates fails only if it moves by about 12
 standard errors, and one from 50 by 6. One from 2 replicates never fails. In simulations of normal,
-skewed, heavy-tailed, clipped and whole-number outputs with 2 to 200 replicates, false alarms were
-never more frequent than stated, and mostly much rarer. In two whole runs of a tiny config with two
-seeds, 949 of 1,100 estimates moved, none beyond chance, and 15 verdicts changed with them.
+skewed, heavy-tailed, clipped and integer outputs with 2 to 200 replicates, false alarms were never
+more frequent than stated, and mostly much rarer. In two whole runs of a tiny config with two seeds,
+949 of 1,100 estimates moved, none beyond chance, and 15 verdicts changed with them.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ NEGLIGIBLE = 1e-3
 
 
 def spaces_of_median(replicates: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return how many spaces between ordered values the interval of a median spans, 0 if all."""
+    """Return the number of spaces between ordered values in the interval of a median; 0 if all."""
     numbers = np.asarray(replicates, dtype=int)
     spaces = {}
     for n in np.unique(numbers).tolist():
@@ -53,20 +53,20 @@ def p_values(
     replicates: npt.ArrayLike,
     summary: SummaryName,
 ) -> Floats:
-    """Return p-values of the hypothesis that two runs estimate the same.
+    """Return p-values of the hypothesis that two runs estimate the same numbers.
 
     Parameters
     ----------
     before, after : (values, half-widths of 95 % intervals)
     replicates : array of int
-        Of each run.
+        Numbers of replicates of each run.
     summary : "mean" or "median"
 
     Returns
     -------
     array
-        NaN where an interval is infinite. 0 for means, from `FEWEST_FOR_EQUALITY` replicates on,
-        and for medians, that have no error and differ; 1 where fewer replicates agree by luck.
+        NaN if an interval is infinite. If estimates without an error differ, 0 for medians, and for
+        means of at least `FEWEST_FOR_EQUALITY` replicates, else 1.
     """
     values, halves = (np.stack(each).astype(float) for each in zip(before, after, strict=True))
     n = np.asarray(replicates, dtype=float)
@@ -88,7 +88,7 @@ def p_values(
 
 
 def same(before: npt.ArrayLike, after: npt.ArrayLike, tolerance: float) -> Flags:
-    """Return which numbers are the same, relatively; not-a-number is the same as itself."""
+    """Return whether numbers are equal within a relative `tolerance`; NaN equals NaN."""
     first, second = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
     size = np.maximum(np.maximum(np.abs(first), np.abs(second)), NEGLIGIBLE)
     with np.errstate(invalid="ignore"):

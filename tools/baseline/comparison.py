@@ -1,12 +1,12 @@
-"""Whether a run reproduces the baseline: equal where nothing is left to chance, else within error.
+"""Compare a run with the baseline: exact values must be equal, estimates must agree within error.
 
-Two estimates of the same cell are beyond chance if the p-value of their difference (see
+Two estimates of the same setting differ beyond chance if the p-value of their difference (see
 `baseline.chance`) is below `FALSE_ALARMS` over the number of all tests of the comparison
-(Bonferroni): a run that only has other luck is refused once in a hundred.
+(Bonferroni). So a run that only has other random numbers is refused once in a hundred.
 
-A verdict may change within error, because the number that it rests on moved; it is then told, and
-no fault. If nothing moved, or if a verdict says that nothing is to be compared, chance did not
-change it.
+A verdict may change within error, because the number that it depends on moved. The change is then
+reported and is not an error. If nothing moved, or if a verdict states that there is no comparison,
+chance did not change it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,9 +29,9 @@ Kind = Literal[
 ]
 
 FALSE_ALARMS = 0.01
-"""How often a comparison of two runs of the same code is to fail by chance."""
+"""Probability that a comparison of two runs of the same code fails by chance."""
 WIDTH = 1e-3
-"""Intervals whose widths differ by less, relatively, are the same: four digits are kept."""
+"""Relative difference of widths below which intervals are the same: four digits are kept."""
 NEVER_BY_CHANCE = ("not printed", "surrogate")
 
 
@@ -41,39 +41,39 @@ class Finding:
 
     kind: Kind
     table: str
-    row: str = ""  # what names it
+    row: str = ""  # its keys
     column: str = ""
     before: str = ""  # in the baseline
     after: str = ""
-    fails: bool = True  # whether chance cannot have made it
-    p_value: float = float("nan")  # of a number that is beyond chance
+    fails: bool = True  # whether chance cannot explain it
+    p_value: float = float("nan")  # of a number that differs beyond chance
 
 
 @dataclass(frozen=True)
 class Movement:
-    """How the estimates of a table moved."""
+    """The movement of the estimates of a table."""
 
     table: str
     estimates: int
-    moved: int  # that are not the same
-    tested: int  # that have a finite error: the tests of the comparison
-    unknown: int  # that have an infinite interval
-    unlikely: float  # share of the tests with a p-value below 5 %
+    moved: int  # number of estimates that differ
+    tested: int  # number with a finite error: the tests of the comparison
+    unknown: int  # number with an infinite interval
+    unlikely: float  # proportion of the tests with a p-value below 5 %
     smallest: float  # p-value; 1 without tests
-    width_ratio: float  # median of half-widths over the baseline's
+    width_ratio: float  # median ratio of half-widths to the baseline's
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found."""
+    """The result of a comparison."""
 
     findings: list[Finding]
     movements: list[Movement]  # of the tables with estimates
-    tables: int  # that were compared
-    identical: int  # of them, with the same bytes
+    tables: int  # number of compared tables
+    identical: int  # number of tables with the same bytes
     limit: float  # p-value below which a difference is beyond chance
-    not_compared: list[str]  # tables for whose records there is no baseline
-    remarks: list[str]  # what else differs between baseline and run
+    not_compared: list[str]  # tables of records without a baseline
+    remarks: list[str]  # other differences between baseline and run
 
     @property
     def fails(self) -> bool:
@@ -81,7 +81,7 @@ class Comparison:
         return any(finding.fails for finding in self.findings)
 
     def of(self, *kinds: Kind) -> list[Finding]:
-        """Return the findings of some kinds, those that fail first."""
+        """Return the differences of some kinds; failing ones come first."""
         found = [finding for finding in self.findings if finding.kind in kinds]
         return sorted(found, key=lambda finding: not finding.fails)
 
@@ -91,7 +91,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class _Pair:
-    """The rows that baseline and run have in common, row by row, and how its estimates moved."""
+    """The rows that baseline and run have in common, and the movement of their estimates."""
 
     table: str
     columns: Columns
@@ -102,7 +102,7 @@ class _Pair:
     after: pd.DataFrame
     p: Floats
     moved: Flags
-    wider: Flags  # or narrower: the interval is another
+    wider: Flags  # or narrower: the interval differs
 
 
 def _paired(table: str, before: pd.DataFrame, after: pd.DataFrame) -> _Pair:
@@ -130,7 +130,7 @@ def _paired(table: str, before: pd.DataFrame, after: pd.DataFrame) -> _Pair:
 
 
 def _named(rows: pd.DataFrame, keys: tuple[str, ...]) -> pd.DataFrame:
-    """Return the rows with an index: the key columns, and the how manieth of the same name."""
+    """Return the rows with an index: the key columns, and the number among equal keys."""
     names = list(zip(*(_canonical(rows[key]) for key in keys), strict=True))
     times: dict[tuple[str, ...], int] = {}
     index = []
@@ -141,7 +141,7 @@ def _named(rows: pd.DataFrame, keys: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _canonical(column: pd.Series) -> list[str]:
-    # 0.5, .50 and 5e-1 name the same row.
+    # 0.5, .50 and 5e-1 are the same key.
     pairs = zip(column, _numbers(column), strict=True)
     return [text if np.isnan(number) else f"{number:.9g}" for text, number in pairs]
 
@@ -156,7 +156,7 @@ def _estimates(rows: pd.DataFrame, columns: Columns) -> tuple[Floats, Floats]:
 
 
 def _numbers(column: pd.Series) -> Floats:
-    """Return the numbers in a column of text, NaN for all else."""
+    """Return the numbers in a column of text, NaN for other texts."""
     return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
 
 
@@ -238,10 +238,10 @@ def _changed_verdicts(pair: _Pair, limit: float, anything_moved: bool) -> Iterat
 
 
 def compare(baseline: Run, run: Run) -> Comparison:
-    """Hold a run against its baseline, table by table.
+    """Compare a run with its baseline, table by table.
 
-    A verdict that rests on simulated numbers of other rows or tables may change by chance as soon
-    as any estimate moved; with the very same draws it may not.
+    A verdict that depends on simulated numbers of other rows or tables may change by chance if any
+    estimate moved. With identical draws it may not.
     """
     common = [name for name in baseline.tables if name in run.tables]
     pairs = [_paired(name, baseline.tables[name].rows, run.tables[name].rows) for name in common]
@@ -269,11 +269,11 @@ def compare(baseline: Run, run: Run) -> Comparison:
 def _other_records(
     before: Mapping[Origin, Facts], after: Mapping[Origin, Facts]
 ) -> Iterator[Finding]:
-    """Tell the data sets whose records are others, which no error of simulation covers."""
+    """Yield the data sets with other records, a difference that no simulation error covers."""
     for origin, facts in before.items():
         now = after[origin].records
         for name, digest in facts.records.items():
-            # Of another kind they are another origin's.
+            # Records of another kind belong to another origin.
             if now.get(name, digest) != digest:
                 yield Finding("records", name, origin, "digest", digest, now[name])
 

@@ -1,8 +1,8 @@
-"""What a quick run must reproduce: which columns of its tables are kept, and in what form.
+"""The baseline of a quick run: the columns of its tables that are kept, and their form.
 
-A table is kept as text: the columns that name a row; its estimate, with the half-width of the 95 %
-interval in place of both ends; every other column that does not depend on chance. A cell that
-repeats the one above is a mark instead, which makes the files half as long.
+A table is kept as text. It has the key columns; the estimate, with the half-width of the 95 %
+interval in place of both ends; and every other column that does not depend on chance. A mark
+replaces a value that repeats the one above, which halves the length of the files.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from reproduction.papers import TABLES, columns_of, names_of_tables
 from reproduction.pipeline import COMPUTING_PACKAGES, Config, versions as versions_of_run
 
 Origin = Literal["original", "surrogate", "any", "mixed"]
-"""Whose records a table rests on: "any" if on none of a data set, "mixed" if on both kinds."""
+"""Origin of the records behind a table: "any" without a data set, "mixed" for both kinds."""
 
 KEPT_IN: tuple[Origin, ...] = ("original", "surrogate", "any")
 HALF_WIDTH = "half_width"
@@ -36,7 +36,7 @@ _HALF_WIDTH_DIGITS = 4
 
 @dataclass(frozen=True)
 class Kept:
-    """A table as it is kept: its rows as text, and the SHA-256 of the file that they are from."""
+    """A table as it is kept: its rows as text, and the SHA-256 of its file."""
 
     rows: pd.DataFrame
     digest: str
@@ -44,17 +44,17 @@ class Kept:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the numbers came from."""
+    """The seed, config, versions and records behind the numbers."""
 
     seed: int
-    config: str  # a digest of what the config says of studies and analyses
+    config: str  # a digest of the settings of studies and analyses
     versions: Mapping[str, str]
     records: Mapping[str, str]  # a digest of each data set
 
 
 @dataclass(frozen=True)
 class Run:
-    """The tables of a run, or those of the baseline that such a run is held against."""
+    """The tables of a run, or of the baseline with which a run is compared."""
 
     tables: Mapping[str, Kept]
     origins: Mapping[str, Origin]  # of each table
@@ -65,7 +65,7 @@ class Run:
 
 
 def kept(table: str, path: Path) -> Kept:
-    """Return what is kept of a table, from its file.
+    """Return the kept part of a table, from its file.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def kept(table: str, path: Path) -> Kept:
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path}: {reason}; make it again with make quick") from None
+        raise DataError(f"{path}: {reason}; run make quick") from None
     lacking = {*columns.keys, *([columns.estimate] if columns.estimate else [])} - set(rows)
     if lacking:
         raise DataError(
@@ -94,7 +94,7 @@ def kept(table: str, path: Path) -> Kept:
     others = [column for column in rows if column not in dropped]
     rows = rows[[*first, *others]]
     if columns.by_chance:
-        rows = rows.drop_duplicates()  # rows that differ by what is not kept, as bins do
+        rows = rows.drop_duplicates()  # rows that differ only in other columns, such as bins
     return Kept(rows.reset_index(drop=True), sha256(path))
 
 
@@ -105,7 +105,7 @@ def _half_widths(low: pd.Series, high: pd.Series) -> list[str]:
 
 
 def as_text(rows: pd.DataFrame) -> str:
-    """Return rows as CSV, a cell that repeats the one above as `AS_ABOVE`."""
+    """Return rows as CSV; `AS_ABOVE` replaces a value that repeats the one above."""
     repeated = (rows == rows.shift()) & rows.map(lambda cell: len(cell) > len(AS_ABOVE))
     return rows.mask(repeated, AS_ABOVE).to_csv(index=False, lineterminator="\n")
 
@@ -117,7 +117,7 @@ def from_text(text: str) -> pd.DataFrame:
 
 
 def origin_of(rows: pd.DataFrame, otherwise: Origin) -> Origin:
-    """Return whose records a table rests on; ``otherwise`` of a table that does not say."""
+    """Return the origin of the records behind a table; ``otherwise`` if it does not state one."""
     if "data_source" not in rows:
         return otherwise
     named = set(rows["data_source"])
@@ -137,15 +137,15 @@ def path_of(table: str, results: Path) -> Path:
 
 
 def of_run(results: Path, config: Config) -> Run:
-    """Return what is kept of a run, given its folder and the config that it should have had.
+    """Return the kept tables of a run, from its folder and its expected config.
 
     Raises
     ------
     DataError
-        If a table is missing or is not what it should be, or if the run had another size.
+        If a table is missing or invalid, or if the run had another size.
     """
     facts = _facts(results, config)
-    # Tables that do not say it rest on Adult, or on nothing.
+    # Tables that do not state an origin depend on Adult, or on no data.
     otherwise = _kind_of(results / "data" / "adult.parquet")
     tables = {name: kept(name, path_of(name, results)) for name in names_of_tables()}
     for name in (name for name in TABLES if name in tables):
@@ -183,7 +183,7 @@ def _kind_of(file: Path) -> Origin:
 
 
 def digest_of_records(file: Path) -> str:
-    """Return a digest of the records in a file, whatever version of which package wrote them."""
+    """Return a digest of the records in a file, independent of versions of packages."""
     text = pd.read_parquet(file).to_csv(index=False, lineterminator="\n")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -191,17 +191,17 @@ def digest_of_records(file: Path) -> str:
 def write(run: Run, folder: Path) -> list[Path]:
     """Write the tables of a run as the baseline of their origin; return the files.
 
-    Tables of another origin stay as they are; those that the run does not have are removed.
+    Tables of another origin do not change. Tables that the run does not have are removed.
 
     Raises
     ------
     DataError
-        If a table rests on published records and on a surrogate.
+        If a table depends on published records and on a surrogate.
     """
     mixed = [name for name, origin in run.origins.items() if origin == "mixed"]
     if mixed:
         raise DataError(
-            f"{mixed[0]} rests on published records and on a surrogate; run with data.source "
+            f"{mixed[0]} depends on published records and on a surrogate; run with data.source "
             "surrogate, or with a mirror that has all files"
         )
     written = []
@@ -225,7 +225,7 @@ def read(folder: Path, run: Run) -> Run:
     Raises
     ------
     DataError
-        If there is none for what the run's tables rest on, or a file is damaged.
+        If there is no baseline for the origins of the run's tables, or a file is damaged.
     """
     tables: dict[str, Kept] = {}
     origins: dict[str, Origin] = {}
@@ -238,7 +238,7 @@ def read(folder: Path, run: Run) -> Run:
         digests = entry.pop("tables")
         facts[origin] = Facts(**entry)
         for name, digest in digests.items():
-            # What another origin's baseline has is not missing here.
+            # A table of another origin's baseline is not missing here.
             if run.origins.get(name, origin) == origin:
                 text = (folder / origin / f"{name}.csv").read_text(encoding="utf-8")
                 tables[name], origins[name] = Kept(from_text(text), digest), origin

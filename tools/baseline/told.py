@@ -1,27 +1,27 @@
-"""The comparison of a run with the baseline, in Markdown: what failed, what changed, in short."""
+"""The comparison of a run with the baseline in Markdown: failures, changes and a summary."""
 
 from collections.abc import Iterable, Sequence
 
 from baseline.comparison import FALSE_ALARMS, Comparison, Finding, Movement
 
 MARK = "<!-- deniable: comparison with the quick baseline -->"
-"""By which a comment on a pull request is found again."""
+"""Marks the comment on a pull request, so that the next comparison finds it."""
 MOST_ROWS = 15
 MOST_VERDICTS = 200
-"""More would not go into a comment on GitHub, which holds 65,536 characters."""
+"""A comment on GitHub has at most 65,536 characters."""
 _LONGEST = 100
 
 
 def markdown(comparison: Comparison) -> str:
-    """Return the report: a summary, then what failed, the verdicts that changed, what moved."""
+    """Return the report: a summary, the failures, the changed verdicts, the moved estimates."""
     parts = [MARK, "## The quick run against its baseline", summary(comparison)]
     if comparison.not_compared:
         parts.append(
-            "Not compared, for there is no baseline on such records: "
+            "Not compared, because no baseline has such records: "
             f"{_listed(comparison.not_compared)}."
         )
     if comparison.remarks:
-        parts.append(f"Other than in the baseline's run: {_listed(comparison.remarks)}.")
+        parts.append(f"Different in the run of the baseline: {_listed(comparison.remarks)}.")
     for title, text, findings in _sections(comparison):
         if findings:
             most = MOST_VERDICTS if findings[0].kind == "verdict" else MOST_ROWS
@@ -30,8 +30,8 @@ def markdown(comparison: Comparison) -> str:
     if moved:
         parts += [
             f"### Estimates that moved ({sum(each.moved for each in moved):,})",
-            "By luck about 5 % of p-values are below .05, fewer for medians and few replicates; "
-            "rows of a table share draws. Widths: those of intervals, over the baseline's.",
+            "By chance about 5 % of p-values are below .05, fewer for medians and few replicates. "
+            "Rows of a table have draws in common. Widths are ratios to the baseline's intervals.",
             _movements(moved),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -50,28 +50,27 @@ def summary(comparison: Comparison) -> str:
         else f"**Failed**: {_count(len(failed), 'difference')} that chance does not explain."
     )
     return (
-        f"{result} {comparison.tables} tables, {comparison.identical} of them the same bytes. "
-        f"{estimates:,} estimates, {moved:,} of them moved, "
-        f"{len(comparison.of('number')):,} beyond chance; {estimates - tested:,} have an infinite "
-        f"interval and cannot be compared. {_count(len(verdicts), 'verdict')} changed. (Beyond "
-        f"chance: p < {comparison.limit:.1g}, a false alarm in {FALSE_ALARMS:.0%} of all "
-        "comparisons.)"
+        f"{result} {comparison.tables} tables were compared; {comparison.identical} have the same "
+        f"bytes. Of {estimates:,} estimates {moved:,} moved, {len(comparison.of('number')):,} of "
+        f"them beyond chance. {estimates - tested:,} estimates have an infinite interval and "
+        f"cannot be compared. {_count(len(verdicts), 'verdict')} changed. (Beyond chance means p < "
+        f"{comparison.limit:.1g}, with a false alarm in {FALSE_ALARMS:.0%} of all comparisons.)"
     )
 
 
 def _sections(comparison: Comparison) -> Iterable[tuple[str, str, Sequence[Finding]]]:
     yield (
         "Other records",
-        "Numbers that rest on them are not those of the baseline, whatever their error.",
+        "Numbers from these records cannot be compared with the baseline, at any error.",
         comparison.of("records"),
     )
     yield "Verdicts that changed", "", comparison.of("verdict")
     yield "Numbers beyond chance", "", comparison.of("number")
-    yield "Changed, though nothing is left to chance", "", comparison.of("exact")
-    yield "Rows and tables that are gone", "", comparison.of("table lost", "row lost")
+    yield "Changed exact values", "", comparison.of("exact")
+    yield "Missing rows and tables", "", comparison.of("table lost", "row lost")
     yield (
         "New rows and tables",
-        "No fault. `make baseline` takes them in.",
+        "This is not an error. `make baseline` adds them.",
         comparison.of("table new", "row new"),
     )
 
@@ -117,7 +116,7 @@ def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    # A cell may be a sentence, or hold what Markdown takes for its own.
+    # A cell may be a sentence, or contain characters of Markdown.
     short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return short.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 

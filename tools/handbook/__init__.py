@@ -1,1 +1,1 @@
-"""The documentation as a site: what it is made of, its API reference, its links."""
+"""The documentation as a site: its pages, its API reference and its links."""

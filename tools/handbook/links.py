@@ -1,4 +1,4 @@
-"""What the pages of a site ask for and where they lead, held to the files that are there."""
+"""Check the links and requests of a site against its files."""
 
 import re
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ ASKING = re.compile(r"""@import\s+(?:url\()?["']?([^"')\s;]+)|url\(\s*["']?([^"'
 
 
 class Page(HTMLParser):
-    """One page: its anchors, its links, and what a browser asks for to show it."""
+    """One page: its anchors, its links, and the addresses that a browser requests to show it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag names."""
+        """Collect the anchors and addresses of a tag."""
         given = {name: text for name, text in attrs if text}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         if "href" in given:
@@ -31,14 +31,14 @@ class Page(HTMLParser):
 
 
 def asked_by_styles(text: str) -> set[str]:
-    """Return the addresses that style sheets have a browser ask for."""
+    """Return the addresses that style sheets make a browser request."""
     return {one or other for one, other in ASKING.findall(text)}
 
 
 def faults(site: Path) -> list[str]:
-    """Return a line for each link that leads nowhere, and for each request to elsewhere.
+    """Return one line per broken link, and per request to another host.
 
-    Links to other hosts lead out of the site and are none of its requests.
+    Links to other hosts are allowed, because a browser does not request them.
     """
     site = site.resolve()
     pages = {page: Page(page.read_text(encoding="utf-8")) for page in site.rglob("*.html")}
@@ -48,7 +48,7 @@ def faults(site: Path) -> list[str]:
     found = []
     for page, address in sorted(asked):
         if (urlsplit(address).scheme or urlsplit(address).netloc) and address[:5] != "data:":
-            found.append(f"{page.relative_to(site)}: asks elsewhere for {address}")
+            found.append(f"{page.relative_to(site)}: requests {address} from another host")
     followed = {(page, address) for page, of in pages.items() for address in of.links}
     for page, address in sorted(followed | asked):
         parts = urlsplit(address)
@@ -56,7 +56,7 @@ def faults(site: Path) -> list[str]:
             continue
         target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
         if not target.is_relative_to(site) or not target.is_file():
-            found.append(f"{page.relative_to(site)}: {address} is not there")
+            found.append(f"{page.relative_to(site)}: {address} does not exist")
         elif target in pages and unquote(parts.fragment) not in {"", *pages[target].anchors}:
-            found.append(f"{page.relative_to(site)}: {address} is no anchor there")
+            found.append(f"{page.relative_to(site)}: {address} is not an anchor of that page")
     return found

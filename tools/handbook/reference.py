@@ -1,4 +1,4 @@
-"""The API reference: a page for each folder of the library, of the names that it hands on."""
+"""The API reference: one page per folder of the library, with the names that it exports."""
 
 import ast
 import inspect
@@ -17,25 +17,25 @@ TOP = "deniable"
 
 
 class Name(NamedTuple):
-    """One name that a folder hands on."""
+    """One name that a folder exports."""
 
     folder: str  # deniable.channels
     name: str
-    module: str  # in which it is written: deniable.channels.base
+    module: str  # in which it is defined: deniable.channels.base
 
     @property
     def found(self) -> Any:
-        """What is called so."""
+        """The object with this name."""
         return getattr(import_module(self.folder), self.name)
 
     @property
     def same(self) -> tuple[str, int]:
-        """What the same thing has in another folder too."""
+        """A key that is equal for the same object in several folders."""
         return self.name, id(self.found)
 
 
 def names_of(stub: Path) -> Iterator[Name]:
-    """Yield what a stub hands on, but modules."""
+    """Yield the names that a stub exports, except modules."""
     folder = _place(stub)
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -46,7 +46,7 @@ def names_of(stub: Path) -> Iterator[Name]:
 
 
 def folders() -> dict[str, list[Name]]:
-    """Return the names of each folder by its own name: the package, then those in it."""
+    """Return the names of each folder by its own name: first the package, then its folders."""
     stubs = sorted(PACKAGE.rglob("__init__.pyi"), key=lambda stub: stub.parent.parts)
     return {_place(stub): [*names_of(stub)] for stub in stubs}
 
@@ -56,17 +56,18 @@ def _place(stub: Path) -> str:
 
 
 def write_reference(folder: Path) -> None:
-    """Write a page for each folder, and one that leads to them, as reStructuredText."""
+    """Write one page per folder, and one with links to them, as reStructuredText."""
     folder.mkdir(parents=True)
     handed_on = folders()
-    # A name that several folders hand on is told by the one nearest to the top, below the package.
+    # A name that several folders export is described by the folder nearest to the top, except the
+    # package itself.
     at: dict[tuple[str, int], str] = {}
     for place in sorted(handed_on, key=lambda place: (place == TOP, place.count("."), place)):
         for name in handed_on[place]:
             at.setdefault(name.same, place)
     users = {name.same for name in handed_on[TOP]}
     for place, names in handed_on.items():
-        names.sort(key=lambda name: name.same not in users)  # what users call comes first
+        names.sort(key=lambda name: name.same not in users)  # names of the package come first
         text = [_title(place, "="), f".. automodule:: {place}\n\n.. currentmodule:: {place}\n"]
         text += [_told(name) for name in names if at[name.same] == place]
         elsewhere = [name for name in names if at[name.same] != place]
@@ -89,7 +90,7 @@ def _told(name: Name) -> str:
             return f".. autoclass:: {name.name}\n   :members:\n   :show-inheritance:\n"
         if callable(found):
             return f".. autofunction:: {name.name}\n"
-    # A constant or a kind of array has its docstring in the source alone.
+    # The docstring of a constant or an array type is only in the source.
     documented = ModuleAnalyzer.for_module(name.module).find_attr_docs()
     lines = documented.get(("", name.name), [])
     return "\n".join([f".. py:data:: {name.name}\n", *(f"   {line}" for line in lines)])

@@ -1,4 +1,4 @@
-"""What the site is made of: the guides as they stand in the repository, and pages of its own."""
+"""The pages of the site: the guides of the repository, and a first page with the contents."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ COPIED = (
     *("docs", "config/README.md"),
     *("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "codecheck.yml"),
 )
-"""Folders and files, where the links of the guides look for them."""
+"""Folders and files that keep their places, because the guides link to them."""
 CONTENTS = {
     "Tutorial": ("tutorial",),
     "How to protect a file": (
@@ -44,11 +44,11 @@ CONTENTS = {
     "Explanation": ("threats", "findings", "architecture"),
     "Development": ("adding-a-mechanism", "/CONTRIBUTING", "/SECURITY", "/CHANGELOG"),
 }
-"""The guides by heading. One that is missing here stops the build: Sphinx warns of it."""
+"""The guides by heading. If one is missing here, Sphinx warns, and the build stops."""
 
 
 def stage(folder: Path) -> None:
-    """Put all Markdown of the site into a new folder; the README is its first page."""
+    """Copy all Markdown pages of the site into a new folder; the README is its first page."""
     for name in COPIED:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -56,7 +56,7 @@ def stage(folder: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (folder / "index.md").write_text(readme + "".join(_contents()), encoding="utf-8")
     for page in folder.rglob("*.md"):
-        # Of mermaid a script from elsewhere would make a picture; of csv nothing knows the colours.
+        # A diagram of mermaid would need a script from another host; csv has no highlighting.
         text = re.sub("^```(mermaid|csv)$", "```text", page.read_text("utf-8"), flags=re.MULTILINE)
         page.write_text(text.replace("../README.md", "../index.md"), encoding="utf-8")
 

@@ -1,12 +1,13 @@
-"""The quick study on a real Slurm, beside the local run: same bytes, also after faults.
+"""Compare the quick study on a real Slurm with the local run: same bytes, also after failures.
 
-Called by ``make test-slurm``. It starts a Slurm of one node of its own (`cluster`), works in copies
-of the project (`runs`), and ends and removes both. Says a line for each check; exits 1 at a fault.
+Called by ``make test-slurm``. It starts its own Slurm with one node (`cluster`), works in copies of
+the project (`runs`), and then stops and removes both. It prints one line per check, and exits with
+code 1 at an error.
 
-    python tools/slurm/check.py              the check
-    python tools/slurm/check.py --install    the same, after apt-get install where that is needed
-    python tools/slurm/check.py --part       of the study only what takes seconds (`PART`)
-    python tools/slurm/check.py --possible   whether it can run here; installs too, if asked
+    python tools/slurm/check.py              run the check
+    python tools/slurm/check.py --install    the same, after apt-get install if necessary
+    python tools/slurm/check.py --part       only parts of the study that take seconds (`PART`)
+    python tools/slurm/check.py --possible   print whether it can run here; with --install, install
 """
 
 import argparse
@@ -40,7 +41,7 @@ from runs import BY_PROFILE, ON_SLURM, QUICK, ROOT, Project, Run
 from reproduction.pipeline import content_digest
 
 STARTED = time.monotonic()
-# Of the quick study, for a machine with little time: three tables, a figure, a release.
+# A part of the quick study, for slow machines: three tables, a figure, a release.
 PART = (
     *(f"results/tables/{name}.csv" for name in ("multirr_table1", "pram_coverage", "rrba_table3")),
     "results/figures/multirr_table1.svg",
@@ -59,7 +60,7 @@ SWEPT = (
     "results/sweeps/swept.csv",
     *(f"results/releases/swept-epsilon-{epsilon}/public" for epsilon in ("1", "4_5")),
 )
-# Studies whose chunks are seconds of work at the quick size.
+# Studies with chunks that take seconds at the quick size.
 STUDIES = ("rrba_table3", "rrba_power")
 
 
@@ -69,13 +70,13 @@ def say(line: str) -> None:
 
 
 def install() -> None:
-    """Install what is missing, with the machine's own apt-get."""
+    """Install missing packages with apt-get, if this process is root."""
     wanted = [PACKAGES] if missing() else []
     wanted += [ACCOUNTING_PACKAGES] if missing(accounting=True) else []
     if not wanted or os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    # Two installations: Slurm is enough for most of the check.
+    # Two installations, because most of the check needs only Slurm.
     without = ("install", "-y", "--no-install-recommends")
     for arguments in (("update",), *((*without, *packages.split()) for packages in wanted)):
         done = subprocess.run(
@@ -90,11 +91,11 @@ def install() -> None:
 
 
 def reference(folder: Path) -> Path:
-    """Return results of a local quick run: those of the project if current, otherwise new ones."""
+    """Return results of a local quick run: of the project if up to date, otherwise of a new run."""
     if runs.current(ROOT):
-        say("local run: the results of make quick, which are current")
+        say("local run: the results of make quick, which are up to date")
         return ROOT / "results"
-    say("local run: making one, there is none that is current (make quick)")
+    say("local run: running make quick's config, because no results are up to date")
     raw = ROOT / "results" / "data" / "raw"
     local = Project.copy(folder / "local")
     if raw.is_dir():
@@ -107,7 +108,7 @@ def reference(folder: Path) -> Path:
 
 def chunks(results: Path) -> list[str]:
     """Return the first chunk of each of `STUDIES`, as targets."""
-    # A folder may have chunks of an earlier run, too, which was cut otherwise.
+    # A folder may also have chunks of an earlier run with another number of chunks.
     files = [
         max((results / "studies" / study).glob("chunk-0-of-*.csv"), key=lambda f: f.stat().st_mtime)
         for study in STUDIES
@@ -116,15 +117,15 @@ def chunks(results: Path) -> list[str]:
 
 
 def same(project: Project, results: Path, *targets: str) -> None:
-    """Require that outputs have the bytes of the local run's."""
+    """Raise `ClusterError` unless outputs have the same bytes as in the local run."""
     for target in targets:
         expected = results.parent / target
         if content_digest(project.folder / target) != content_digest(expected):
-            raise ClusterError(f"{project.folder / target} is not what the local run has")
+            raise ClusterError(f"{project.folder / target} differs from the local run")
 
 
 def study(project: Project, going: Run, results: Path, targets: Sequence[str]) -> str:
-    """Wait for the quick study, or for part of it; compare all that it left with the local run."""
+    """Wait for the quick study, or for part of it; compare its outputs with the local run."""
     said = going.ends(well=True, seconds=3600)
     jobs = len(set(re.findall(r"SLURM jobid (\d+)", said)))
     one, other = runs.comparable(results), runs.comparable(project.results)
@@ -132,7 +133,7 @@ def study(project: Project, going: Run, results: Path, targets: Sequence[str]) -
         same(project, results, *targets)
         one = {name: content for name, content in one.items() if name in other}
     if found := runs.differences(one, other):
-        raise ClusterError("not what the local run has:\n  " + "\n  ".join(found[:20]))
+        raise ClusterError("different from the local run:\n  " + "\n  ".join(found[:20]))
     tables = sum(name.startswith(("tables/", "audit/")) for name in other)
     return (
         f"{'part of the' if targets else 'the'} quick study on Slurm, {jobs} submissions: {tables} "
@@ -142,7 +143,7 @@ def study(project: Project, going: Run, results: Path, targets: Sequence[str]) -
 
 
 def killed_jobs(project: Project, results: Path) -> str:
-    """Cancel one job, kill another one's process; Snakemake submits both again."""
+    """Cancel one job and kill the process of another; Snakemake submits both again."""
     targets = chunks(results)
     alone = ("--group-components", "chunks=1")
     gate.build(project.folder)
@@ -159,7 +160,7 @@ def killed_jobs(project: Project, results: Path) -> str:
 
 
 def let_time_run_out(project: Project, target: str) -> None:
-    """Wait for the job that makes a target, and leave it no more than a minute."""
+    """Wait for the job of a target, and reduce its time limit to a minute."""
     run("scontrol", "update", f"jobid={runs.slurm_job(project.working(target))}", "timelimit=1")
 
 
@@ -188,7 +189,7 @@ def limit_of(project: Project) -> int:
 
 
 def last_attempt(project: Project, results: Path) -> str:
-    """Let a job run out of time where it has no second attempt; the next run mends it."""
+    """Let a job without a second attempt run out of time; the next run repeats it."""
     target = chunks(results)[1]
     gate.build(project.folder)
     going = project.start("last.log", *ON_SLURM, "--retries", "0", "--", target)
@@ -199,11 +200,13 @@ def last_attempt(project: Project, results: Path) -> str:
     gate.let_through(project.folder)
     project.start("mended.log", *ON_SLURM, "--", target).ends(well=True)
     same(project, results, target)
-    return "a job out of time at its last attempt: the run fails and says so; the next: same bytes"
+    return (
+        "a job out of time at its last attempt: the run fails with a message; the next: same bytes"
+    )
 
 
 def interrupted(project: Project, results: Path) -> str:
-    """Interrupt a run; its jobs leave the queue, and the next run ends with the same bytes."""
+    """Interrupt a run; its jobs leave the queue, and the next run has the same bytes."""
     target = chunks(results)[0]
     gate.build(project.folder)
     going = project.start("interrupted.log", *ON_SLURM, "--", target)
@@ -219,10 +222,10 @@ def interrupted(project: Project, results: Path) -> str:
 
 
 def release_sweep(folder: Path, data: Path) -> str:
-    """Make a sweep of releases on Slurm and on this machine alone, and compare what they leave."""
+    """Make a sweep of releases on Slurm and on this machine alone, and compare the outputs."""
     on_slurm, here = (Project.copy(folder / name, data) for name in ("swept", "swept_here"))
     for project, how in ((on_slurm, BY_PROFILE), (here, ("--cores", "2"))):
-        # In place of the example config, which would add its own releases.
+        # It replaces the example config, which would add its own releases.
         (project.folder / "config" / "config.yaml").write_text(SWEEP, encoding="utf-8")
         project.start("run.log", *how, "--", *SWEPT).ends(well=True, seconds=1200)
     same(on_slurm, here.results, *SWEPT)
@@ -230,7 +233,7 @@ def release_sweep(folder: Path, data: Path) -> str:
 
 
 def with_accounting(project: Project, results: Path) -> str:
-    """Run a small target by the profile as it is, and by account and the accounting database."""
+    """Run a small target with the unchanged profile, and with account and accounting database."""
     target = "results/tables/multirr_example1.csv"
     asked = ("--slurm-status-command", "sacct")
     asked += ("--default-resources", f"slurm_account={ACCOUNT}", "slurm_partition=main")
@@ -242,21 +245,21 @@ def with_accounting(project: Project, results: Path) -> str:
         same(project, results, target)
     booked = run("sacct", "--noheader", "--allocations", "--parsable2", "--format=Account,State")
     accounts, states = zip(*(line.split("|") for line in booked.split()), strict=True)
-    # The first job is on whatever account is the user's default.
+    # The first job is on the default account of the user.
     if accounts[1:] != (ACCOUNT,) or set(states) != {"COMPLETED"}:
         raise ClusterError(f"expected two completed jobs, the second on {ACCOUNT}: {booked}")
     return "with accounting: by the profile as it is, and by account and sacct, same bytes"
 
 
 def require(said: str, *words: str) -> None:
-    """Require that a run said some words."""
+    """Raise `ClusterError` unless the output of a run has some words."""
     for word in words:
         if word not in said:
-            raise ClusterError(f"the run did not say {word}:\n{said[-2000:]}")
+            raise ClusterError(f"the run did not print {word}:\n{said[-2000:]}")
 
 
 def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> None:
-    """The study, and meanwhile the faults, on a Slurm without accounting."""
+    """Run the study, and meanwhile the failures, on a Slurm without accounting."""
     data = results / "data"
     faults: list[Callable[[Project, Path], str]] = [
         last_attempt,
@@ -264,7 +267,7 @@ def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> N
         killed_jobs,
         interrupted,
     ]
-    # More than there are: five jobs only wait to be met.
+    # More than there are, because five jobs only wait at the gate.
     slots = 5 + max(2, len(os.sched_getaffinity(0)))
     with cluster(folder / "slurm", slots), ThreadPoolExecutor(len(faults)) as pool:
         say(f"Slurm is up, without accounting; {run('sbatch', '--version').strip()}")
@@ -272,7 +275,7 @@ def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> N
             pool.submit(fault, Project.copy(folder / fault.__name__, data), results)
             for fault in faults
         ]
-        # Only what was settled, not the prepared data: those are part of the study.
+        # Only the downloaded data, because the prepared data are part of the study.
         copied = Project.copy(folder / "study")
         shutil.copytree(data / "raw", copied.results / "data" / "raw")
         started = copied.start("run.log", *ON_SLURM, "--", *targets)
@@ -282,15 +285,15 @@ def without_accounting(folder: Path, results: Path, targets: Sequence[str]) -> N
             say(f"ok: {study(copied, started, results, targets)}")
             say(f"ok: {release_sweep(folder, data)}")
         except BaseException:
-            # While Slurm is there: what is left of them would wait for its answers.
+            # While Slurm still runs, because remaining processes would wait for its answers.
             runs.end_all(folder)
             raise
 
 
 def check(folder: Path, targets: Sequence[str], *, installed: bool) -> None:
-    """All checks; the study with all that it makes, or with some targets.
+    """Run all checks, with the whole study or with some targets.
 
-    Without what accounting needs, that is left out, unless it should have been `installed`.
+    If packages for accounting are missing, that check is left out, unless `installed`.
     """
     lacking = missing(accounting=True)
     without = (
@@ -310,25 +313,27 @@ def check(folder: Path, targets: Sequence[str], *, installed: bool) -> None:
 
 
 def end_in_peace(*_: object) -> None:
-    """Interrupt the check, once: a second signal would leave daemons and their configuration."""
+    """Interrupt the check once; a second signal would leave daemons and their configuration."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def main() -> int:
-    """Check, or say why not."""
+    """Run the check, or print the reason why it cannot run; return the exit code."""
     parser = argparse.ArgumentParser(description="The quick study on a real Slurm")
-    parser.add_argument("--install", action="store_true", help="apt-get install what is missing")
-    parser.add_argument("--part", action="store_true", help="of the study what takes seconds")
-    parser.add_argument("--possible", action="store_true", help="only say whether it can run here")
+    parser.add_argument("--install", action="store_true", help="apt-get install missing packages")
+    parser.add_argument("--part", action="store_true", help="only parts that take seconds")
+    parser.add_argument(
+        "--possible", action="store_true", help="only print whether it can run here"
+    )
     asked = parser.parse_args()
-    # A shell that runs this in the background ignores Ctrl-C, also for what is started here.
+    # A shell that runs this in the background ignores Ctrl-C, also for child processes.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end_in_peace)
     if asked.install:
         install()
-    # Secure for munge, and without a space in its name.
+    # Safe for munge, and without a space in its name.
     folder = Path(tempfile.mkdtemp(prefix="deniable-slurm-"))
     folder.chmod(0o755)
     try:

@@ -1,8 +1,8 @@
-"""A Slurm of one node on this machine, for the time of a test; it ends all that it has started.
+"""A Slurm of one node on this machine, for the time of a test; it stops all processes it started.
 
-Slurm's commands and the executor's inner ``srun`` look for ``/etc/slurm/slurm.conf`` and nowhere
-else, so that file is written and removed again. Everything else (state, logs, keys, process ids) is
-in the folder that the caller gives. Needs root and Debian's packages, see `missing`.
+Slurm's commands and the executor's inner ``srun`` only read ``/etc/slurm/slurm.conf``, so that file
+is written and removed again. All other files (state, logs, keys, process ids) are in the folder
+that the caller gives. It needs root and Debian's packages; see `missing`.
 """
 
 import contextlib
@@ -40,12 +40,12 @@ def missing(*, accounting: bool = False) -> list[str]:
 
 
 def refuse_if_impossible() -> None:
-    """Say why Slurm cannot be started here, before anything is touched.
+    """Check that Slurm can be started here, before anything changes.
 
     Raises
     ------
     ClusterError
-        Without root, without the packages, or where a Slurm is already.
+        Without root, without the packages, or if this machine already has a Slurm.
     """
     if os.geteuid() != 0:
         raise ClusterError(
@@ -57,7 +57,7 @@ def refuse_if_impossible() -> None:
             f"apt-get install --no-install-recommends {PACKAGES}; "
             "or let make do it: make test-slurm INSTALL=1"
         )
-    # The null device: set so that Snakemake's local starts need not wait for a Slurm.
+    # The null device is set so that local starts of Snakemake do not wait for a Slurm.
     if os.environ.get("SLURM_CONF") == os.devnull:
         del os.environ["SLURM_CONF"]
     if os.environ.get("SLURM_CONF"):
@@ -70,13 +70,13 @@ def refuse_if_impossible() -> None:
             )
         if file.exists() and owner(file) != os.getpid() and running(owner(file)):
             raise ClusterError(f"another test runs, process {owner(file)}; one at a time")
-    # Nodes may get their configuration from elsewhere, which a file here would replace.
+    # Nodes may get their configuration from another place, which a file here would replace.
     if not CONFIGURATION.exists() and (found := daemons()):
         raise ClusterError(f"{found[0]} runs: this machine belongs to a Slurm already")
 
 
 def daemons() -> list[str]:
-    """Return the daemons of a Slurm that run on this machine."""
+    """Return the running daemons of a Slurm on this machine."""
     found = []
     for file in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):  # processes come and go
@@ -96,7 +96,7 @@ def owner(file: Path) -> int:
 
 
 def end_what_a_killed_test_left() -> None:
-    """End the daemons of an earlier test that could not clean up, and remove its files."""
+    """Stop the daemons of an earlier test that was killed, and remove its files."""
     for file in (CONFIGURATION, ACCOUNTING_CONFIGURATION):
         if file.exists():
             for pid_file in sorted(Path(marked(file)[0]).glob("*.pid")):
@@ -105,12 +105,12 @@ def end_what_a_killed_test_left() -> None:
 
 
 def host_name() -> str:
-    """Return this machine's name as Slurm knows it."""
+    """Return the name of this machine in Slurm."""
     return socket.gethostname().partition(".")[0]
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -121,7 +121,7 @@ Found = TypeVar("Found")
 
 
 def run(*command: str, **options: object) -> str:
-    """Run a command that must succeed; return what it writes."""
+    """Run a command that must succeed; return its output."""
     environment = os.environ | {"PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"}
     done = subprocess.run(  # type: ignore[call-overload]
         command, env=environment, capture_output=True, text=True, check=False, **options
@@ -133,7 +133,7 @@ def run(*command: str, **options: object) -> str:
 
 
 def wait_for(what: str, seconds: float, happened: Callable[[], Found]) -> Found:
-    """Call `happened` until it returns something true; return that."""
+    """Call `happened` until it returns a true value; return this value."""
     deadline = time.monotonic() + seconds
     while not (found := happened()):
         if time.monotonic() > deadline:
@@ -143,13 +143,13 @@ def wait_for(what: str, seconds: float, happened: Callable[[], Found]) -> Found:
 
 
 def end(pid_file: Path) -> None:
-    """End the process whose id a file holds, and wait until it is gone."""
+    """Stop the process with the id in a file, and wait until it has ended."""
     try:
         pid = int(pid_file.read_text(encoding="utf-8"))
         command = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
     except (FileNotFoundError, ValueError):
         return
-    # After a restart of the machine the id may be somebody else's.
+    # After a restart of the machine another process may have the id.
     if command != pid_file.stem:
         return
     for number, patience in ((signal.SIGTERM, 15.0), (signal.SIGKILL, 5.0)):
@@ -164,7 +164,7 @@ def end(pid_file: Path) -> None:
 
 
 def running(pid: int) -> bool:
-    """Return whether a process exists and is no zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -179,11 +179,11 @@ class Cluster:
     Parameters
     ----------
     folder : path
-        Its state and logs; nobody else may write there or above it (munge insists).
+        State and logs; no other user may write there or above it (munge requires this).
     slots : int
-        CPUs that it claims to have; may be more than there are, for jobs that mostly wait.
+        Configured CPUs; may be more than there are, for jobs that mostly wait.
     accounting : bool
-        With a database of jobs behind it, an account and the user in it.
+        Whether it has a database of jobs, with an account and the user.
     """
 
     folder: Path
@@ -191,11 +191,11 @@ class Cluster:
     accounting: bool = False
 
     def start(self) -> None:
-        """Start munge, the database if there is to be one, the controller and the node."""
+        """Start munge, the database (with accounting), the controller and the node."""
         end_what_a_killed_test_left()
         self.folder.mkdir(mode=0o755)
         CONFIGURATION.parent.mkdir(exist_ok=True)
-        # Before the first daemon: whoever finds this file knows what to end.
+        # Before the first daemon, so that a later test can find the daemons and stop them.
         CONFIGURATION.write_text(self._configuration(), encoding="utf-8")
         self._start_munge()
         if self.accounting:
@@ -205,7 +205,7 @@ class Cluster:
         wait_for("the node", 60, node_is_idle)
 
     def stop(self) -> None:
-        """End everything that was started, and remove the configuration."""
+        """Stop all daemons, and remove the configuration."""
         with contextlib.suppress(ClusterError):
             run("scancel", f"--user={os.geteuid()}")
             wait_for("jobs to end", 10, lambda: not run("squeue", "--noheader"))
@@ -261,7 +261,7 @@ class Cluster:
             "SlurmdParameters=config_overrides",
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_Core",
-            # As where administrators leave it alone; Snakemake looks every 3 minutes at least.
+            # The default of Slurm; Snakemake checks at least every 3 minutes.
             "MinJobAge=300",
             f"NodeName={host} NodeAddr=127.0.0.1 CPUs={self.slots} RealMemory=64000 State=UNKNOWN",
             "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
@@ -284,7 +284,7 @@ class Cluster:
         return "\n".join(lines) + "\n"
 
     def _start_accounting(self) -> None:
-        """Start a database of our own, and Slurm's daemon in front of it."""
+        """Start a separate database, and Slurm's daemon that uses it."""
         data = self.folder / "database"
         run("mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root")
         port, password = free_port(), secrets.token_hex(16)
@@ -332,21 +332,21 @@ class Cluster:
 
 
 def node_is_idle() -> bool:
-    """Return whether the controller answers, and has its node."""
+    """Return whether the controller answers and its node is idle."""
     with contextlib.suppress(ClusterError):
         return "idle" in run("sinfo", "--noheader", "--format=%T")
     return False
 
 
 def listens(port: int) -> bool:
-    """Return whether somebody answers on a port of this machine."""
+    """Return whether a process answers on a port of this machine."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextlib.contextmanager
 def cluster(folder: Path, slots: int, *, accounting: bool = False) -> Iterator[Cluster]:
-    """Start a cluster, and end it whatever happens meanwhile."""
+    """Start a cluster, and stop it at the end, also after an error."""
     it = Cluster(folder, slots, accounting)
     try:
         try:

@@ -1,7 +1,6 @@
-"""A gate in a copy of the project, where simulations wait before they write what they found.
+"""A gate in a copy of the project, where simulations wait before they write their results.
 
-Whoever is to be met at work is at work until the gate is opened, however fast the machine is. What
-is written then is the same.
+So a job still runs until the gate opens, also on a fast machine. The results are the same.
 """
 
 from pathlib import Path
@@ -21,7 +20,7 @@ WAIT = f"""\
 
 
 def build(folder: Path) -> None:
-    """Put the gate into the script of a project's simulations."""
+    """Insert the gate into the simulation script of a project."""
     script = folder / "workflow" / "scripts" / "simulate.py"
     code = script.read_text(encoding="utf-8")
     if BEFORE not in code:
@@ -30,7 +29,7 @@ def build(folder: Path) -> None:
 
 
 def process_at(folder: Path, output: str) -> int | None:
-    """Return the process that stands, or stood last, at the gate with a chunk of a study."""
+    """Return the id of the last process that reached the gate with a chunk of a study."""
     file = folder / f"gate-{Path(output).parent.name}-{Path(output).stem}"
     try:
         return int(file.read_text(encoding="utf-8"))
@@ -39,5 +38,5 @@ def process_at(folder: Path, output: str) -> int | None:
 
 
 def let_through(folder: Path) -> None:
-    """Open the gate, for good."""
+    """Open the gate; it cannot be closed again."""
     (folder / OPEN).touch()

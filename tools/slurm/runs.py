@@ -1,4 +1,4 @@
-"""Runs of the pipeline in copies of the project, and what they leave."""
+"""Runs of the pipeline in copies of the project, and their results."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from deniable.release import PUBLIC, RECEIPT
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("Snakefile", "workflow", "config", "resources", "docs", "src", "profiles")
 QUICK = "config/quick.yaml"
-# Short looks at the queue, and groups that suit chunks of seconds.
+# Frequent checks of the queue, and groups for chunks that take seconds.
 BY_PROFILE = (
     *("--profile", "profiles/slurm"),
     *("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"),
@@ -35,13 +35,13 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of the project in a folder of its own; the library is the one that is installed."""
+    """A copy of the project in its own folder, with the installed library."""
 
     folder: Path
 
     @classmethod
     def copy(cls, folder: Path, data: Path | None = None) -> "Project":
-        """Copy what a run reads; `data` is a results/data whose files are taken over."""
+        """Copy the inputs of a run; the files of `data`, a folder results/data, are copied too."""
         folder.mkdir(parents=True)
         for part in PARTS:
             if (ROOT / part).is_dir():
@@ -59,7 +59,7 @@ class Project:
         return self.folder / "results"
 
     def start(self, log: str, *arguments: str) -> "Run":
-        """Start Snakemake; what it says goes to the file `log` in the folder."""
+        """Start Snakemake; its output goes to the file `log` in the folder."""
         command = [sys.executable, "-m", "snakemake", *arguments]
         with (self.folder / log).open("wb") as stream:
             process = subprocess.Popen(
@@ -76,19 +76,19 @@ class Project:
         return run_started
 
     def queue(self, what: str = "%i") -> list[str]:
-        """Return the ids, or what else squeue can say, of this folder's jobs in the queue."""
+        """Return the ids, or another field of squeue, of this folder's jobs in the queue."""
         said = run("squeue", "--noheader", f"--format={what}|%Z")
         lines = [line.partition("|") for line in said.splitlines()]
         return [told.strip() for told, _, folder in lines if Path(folder) == self.folder]
 
     def working(self, output: str) -> int:
-        """Wait for the process that simulates a chunk, and waits at the gate; return its id."""
+        """Wait for the process that simulates a chunk to reach the gate; return its id."""
         found = self.wait(f"a job on {output}", lambda: gate.process_at(self.folder, output))
         assert found is not None
         return found
 
     def wait(self, what: str, happened: Callable[[], Found]) -> Found:
-        """Wait for something that the last run here does, as long as that goes on."""
+        """Wait for an event of the last run here, until the run ends."""
         going = [each for each in STARTED if each.log.parent == self.folder][-1]
 
         def found() -> Found:
@@ -102,17 +102,17 @@ class Project:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of Snakemake that was started."""
+    """A started run of Snakemake."""
 
     process: subprocess.Popen[bytes]
     log: Path
 
     def said(self) -> str:
-        """Return what it has said so far."""
+        """Return its output so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def ends(self, *, well: bool, seconds: float = 900) -> str:
-        """Wait for its end, which must be good or must not; return what it said."""
+        """Wait for its end, which must be a success or a failure (`well`); return its output."""
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -123,12 +123,12 @@ class Run:
         return self.said()
 
     def interrupt(self) -> None:
-        """Do what Ctrl-C does, to Snakemake alone."""
+        """Interrupt Snakemake alone, as Ctrl-C does."""
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGINT)
 
     def tail(self) -> str:
-        """Return the end of what it said, and where the rest is."""
+        """Return the last lines of its output, and the path of the log."""
         return "\n".join([str(self.log), *self.said().splitlines()[-25:]])
 
 
@@ -137,24 +137,24 @@ STARTED: list[Run] = []
 
 
 def end_all(folder: Path) -> None:
-    """Kill the runs that are still at work, those of a check that has failed, and what jobs left.
+    """Kill the runs that are still active after a failed check, and remaining processes of jobs.
 
-    Slurm tells the Snakemake of a job that is out of time to end, and it waits for a job that is
-    gone; with daemons that end before their last word to it, it would wait for ever.
+    A Snakemake of a job that ran out of time waits for an answer of Slurm. If the daemons end
+    before, it would wait without end.
     """
     for each in STARTED:
         if each.process.poll() is None:
             os.killpg(each.process.pid, signal.SIGKILL)
             each.process.wait()
     for process in Path("/proc").glob("[0-9]*"):
-        # Processes come and go meanwhile.
+        # Processes may start and end meanwhile.
         with contextlib.suppress(OSError):
             if folder in (process / "cwd").readlink().parents:
                 os.kill(int(process.name), signal.SIGKILL)
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a run: the installed library; the Snakefile adds its arithmetic."""
+    """Return the environment variables of a run: the installed library, without PYTHONPATH."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     folder = str(Path(sys.executable).parent)
     path = folder + os.pathsep + kept.get("PATH", "")
@@ -162,19 +162,19 @@ def environment() -> dict[str, str]:
 
 
 def slurm_job(pid: int) -> str:
-    """Return the id of the Slurm job that a process belongs to."""
+    """Return the id of the Slurm job of a process."""
     variables = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
     return next(each.partition("=")[2] for each in variables if each.startswith("SLURM_JOB_ID="))
 
 
 def current(folder: Path) -> bool:
-    """Return whether a folder holds the results of its quick run, all of one config and current."""
+    """Return whether a folder has the results of its quick run, of one config and up to date."""
     last = folder / ".snakemake" / "last_config"
     if not last.is_file() or last.read_text(encoding="utf-8").strip() != QUICK:
         return False
     records = (folder / "results").rglob("*.provenance.json")
-    # A run that was made in parts may hold results of a config that differed elsewhere; they are
-    # current, but their records say so.
+    # Results of a run in several parts may have another config in unrelated options. They are up to
+    # date, but their metadata contain that config.
     if len({json.loads(record.read_text(encoding="utf-8"))["config"] for record in records}) != 1:
         return False
     done = subprocess.run(
@@ -189,12 +189,12 @@ def current(folder: Path) -> bool:
 
 
 def comparable(results: Path) -> dict[str, bytes]:
-    """Return the results that must be the same bytes wherever they are made, by path."""
+    """Return the results that must have the same bytes on each machine, by path."""
     found = {}
     for part in COMPARED:
         for path in sorted((results / part).rglob("*")):
             name = path.relative_to(results).as_posix()
-            # What Snakemake marks, and what is the source's own.
+            # Without marks of Snakemake and files of data sources.
             if not path.is_file() or path.name.startswith(".") or name.startswith("data/raw/"):
                 continue
             if part != "releases" or not drawn_once(path):
@@ -205,7 +205,7 @@ def comparable(results: Path) -> dict[str, bytes]:
 
 
 def drawn_once(path: Path) -> bool:
-    """Return whether a file belongs to a release whose randomness nobody can repeat."""
+    """Return whether a file belongs to a production release, which cannot be repeated."""
     folder = path
     while folder.parent.name != "releases":
         folder = folder.parent
@@ -214,7 +214,7 @@ def drawn_once(path: Path) -> bool:
 
 
 def differences(one: dict[str, bytes], other: dict[str, bytes]) -> list[str]:
-    """Return a line for each file that is not the same in both."""
+    """Return one line per file that differs between both."""
     return [
         f"{name}: {'missing' if name not in other or name not in one else 'other bytes'}"
         for name in sorted(one.keys() | other.keys())
