@@ -226,5 +226,5 @@ def test_a_damaged_collection_is_refused() -> None:
     design, answers, _ = collected(some_records())
     with pytest.raises(DeniableError, match="no complete table of a x b"):
         answers_by_table(design, answers[answers["attributes"] != "a x b"])
-    with pytest.raises(DeniableError, match="no whole table"):
+    with pytest.raises(DeniableError, match="no complete table"):
         answers_by_table(design, answers.iloc[1:])
