@@ -49,8 +49,7 @@ def shown(value: object, longest: int = LONGEST) -> str:
 class DeniableError(ValueError):
     """An error that a user can fix; the message states the place, the problem and the remedy.
 
-    Names and paths may contain any character. The message escapes control characters except line
-    ends.
+    Names and paths may contain any character. Control characters except line ends are escaped.
     """
 
     def __str__(self) -> str:

@@ -155,8 +155,7 @@ def sync_folder(folder: Path) -> None:
 def private_folder(folder: Path) -> None:
     """Create a `folder` only for its owner unless it exists, and sync it to the disk."""
     _make(folder, PRIVATE_FOLDER)
-    # A process may have been killed between the two steps. A user without access to the parent
-    # folder did not create the folder, and need not sync it.
+    # A killed process may not have synced it. A user without access to the parent did not make it.
     with suppress(PermissionError):
         sync_folder(folder.parent)
 
@@ -220,8 +219,7 @@ def folder_written_whole(path: Path | str, *, private: bool = False) -> Iterator
 def remove_leftovers(path: Path | str) -> None:
     """Remove leftovers of `written_whole` and `folder_written_whole` next to `path`.
 
-    Use it only if no other process writes `path`: temporary files of other processes are removed
-    too.
+    Use it only if no other process writes `path`: their temporary files are removed too.
     """
     target = Path(path)
     if target.parent.is_dir():

@@ -630,7 +630,7 @@ def test_counts_that_do_not_fit(channel):
         (channel.estimated_covariance, m),
         (lambda counts: channel.randomize_counts(counts, rng), k),
     ):
-        of = f"over {k} " if length == k else f"with {m} reports"
+        of = f"over {k} " if length == k else f"with {m} randomized values"
         with pytest.raises(ChannelError, match=rf"\({length + 1},\) do not fit a channel {of}"):
             method([1] * (length + 1))
         with pytest.raises(ChannelError, match=r"shape \(\) do not fit"):
@@ -766,7 +766,9 @@ def test_large_channels_form_no_matrix():
         lambda: large.covariance(uniform, 10),
         lambda: large.estimated_covariance(counts),
     ):
-        with pytest.raises(ChannelError, match=r"1,000,000 (categories|reports) is not formed"):
+        with pytest.raises(
+            ChannelError, match=r"1,000,000 (categories|randomized values) is not formed"
+        ):
             call()
     # What needs none goes on: uniform counts estimate the uniform distribution.
     np.testing.assert_allclose(large.estimate(counts), 1e-6)

@@ -107,9 +107,9 @@ def test_parity_is_the_worst_pair_of_the_whole_matrix(channel):
         (-2.0, [1.5, 1.5], r"diagonal entry -0\.5 of category 0 is negative"),
         (np.nan, [0.5, 0.5], "must be finite"),
         (0.5, [np.inf, 0.5], "must be finite"),
-        (0.5, [[0.25, 0.25]], r"one row of numbers, not of shape \(1, 2\)"),
-        (1.0, [], r"one row of numbers, not of shape \(0,\)"),
-        (1.0, 0.0, r"one row of numbers, not of shape \(\)"),
+        (0.5, [[0.25, 0.25]], r"a list of numbers, not of shape \(1, 2\)"),
+        (1.0, [], r"a list of numbers, not of shape \(0,\)"),
+        (1.0, 0.0, r"a list of numbers, not of shape \(\)"),
     ],
 )
 def test_what_is_no_channel(weight, replacement, message):

@@ -268,7 +268,7 @@ def test_a_report_that_nobody_gives():
     np.testing.assert_allclose(
         found, maximum_likelihood([40, 30, 30], THREE).proportions, atol=1e-8
     )
-    with pytest.raises(ChannelError, match="cannot report"):
+    with pytest.raises(ChannelError, match="cannot produce"):
         expectation_maximization([40, 30, 30, 1], never)
 
 
@@ -294,13 +294,13 @@ def test_only_what_is_erased_is_taken_as_uniform():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: own_proportions(WIDE, np.ones(5, int), np.eye(5)), "reports are no categories"),
+        (lambda: own_proportions(WIDE, np.ones(5, int), np.eye(5)), "which are not categories"),
         (lambda: propagation_factor(WIDE), "no eigenvalues"),
         (lambda: propagation_factor(MIXED), "no eigenvalues"),
-        (lambda: confidence_intervals(WIDE, [1, 2, 3]), "with 5 reports"),
+        (lambda: confidence_intervals(WIDE, [1, 2, 3]), "with 5 randomized values"),
         (lambda: confidence_intervals(WIDE, [1] * 5, inverse="best"), "unknown inverse 'best'"),
-        (lambda: maximum_likelihood([1, 2, 3], WIDE), "with 5 reports"),
-        (lambda: survey_estimate(WIDE, np.array([0, 5]), [1, 1]), "reported"),
+        (lambda: maximum_likelihood([1, 2, 3], WIDE), "with 5 randomized values"),
+        (lambda: survey_estimate(WIDE, np.array([0, 5]), [1, 1]), "randomized values"),
         (
             lambda: survey_estimate(WIDE, np.array([0, 4]), [1, 1], inverse="best"),
             "unknown inverse",
@@ -309,7 +309,7 @@ def test_only_what_is_erased_is_taken_as_uniform():
             lambda: weighted_intervals(
                 WIDE, WeightedCounts.of_records(np.zeros(2, int), [1, 1], 3)
             ),
-            "weights over 3 reports",
+            "weights over 3 randomized values",
         ),
         (lambda: WIDE.fitted_to(np.ones((2, 5))), "one table"),
     ],

@@ -59,8 +59,7 @@ class Channel(LinearMaps):
         """Return this channel with the left inverse of least variance at true `proportions`.
 
         They are positive, of shape (size,). Square and singular channels, and channels of more than
-        2 ** 18 entries, are returned unchanged. A product has one inverse for each attribute, at
-        its marginal distribution.
+        2 ** 18 entries, are returned unchanged. A product has one per attribute, at its marginal.
         """
         return self
 
@@ -115,8 +114,7 @@ class Channel(LinearMaps):
     def parity_of_attribute(self, shape: tuple[int, ...], position: int) -> Fraction | None:
         """Return the exact parity among cells that differ in one attribute; None if infinite.
 
-        The categories are the cells of attributes with `shape` categories. The cells differ in the
-        attribute at `position`.
+        Categories are cells of attributes with `shape` categories, which differ at `position`.
         """
         return self.exact_parity
 
@@ -136,9 +134,8 @@ class Channel(LinearMaps):
 
         With the inverse of least variance it is nearly unbiased; see `Inverse`. It sums to 1,
         except with the own inverses of some protocols, which state this. It may leave [0, 1]:
-        `deniable.estimation.simplex` has projections. The `reported_counts` are non-negative
-        numbers of shape (..., reports). The `inverse` is "least" or "own". The result has the shape
-        (..., size).
+        `deniable.estimation.simplex` has projections. The `reported_counts` are non-negative, of
+        shape (..., reports). The `inverse` is "least" or "own". The shape is (..., size).
 
         Raises
         ------
@@ -244,8 +241,7 @@ class Channel(LinearMaps):
         """Return the weights of linear `functionals`, one row each, after a check of their shape.
 
         They have the shape (functionals, size), or (size,) for one. The default is the identity
-        matrix. Raises `ChannelError` for other shapes, values that are not finite, and too large
-        identity matrices.
+        matrix. Raises `ChannelError` for other weights.
         """
         if functionals is None:
             if self.size > MAX_DENSE:

@@ -24,10 +24,7 @@ Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, by 
 
 
 def as_written(value: Number | str) -> Fraction:
-    """Return `value` as a fraction, for a float by its shortest decimals: 0.1 is 1/10.
-
-    Raises `DeniableError` if it is not a finite number.
-    """
+    """Return the number `value` as a fraction; floats by their shortest decimals: 0.1 is 1/10."""
     try:
         return value if isinstance(value, Fraction) else Fraction(str(value))
     except ValueError:

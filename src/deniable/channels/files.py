@@ -238,8 +238,7 @@ def _listed(names: Sequence[str]) -> str:
 class NamedChannel:
     """A channel with the names of its categories and randomized values, in the order of codes.
 
-    The `categories` name the rows of the `channel`'s matrix; `reports` name its columns, the
-    randomized values.
+    The `categories` name the rows of the `channel`'s matrix; `reports` name its columns.
     """
 
     categories: tuple[str, ...]

@@ -191,8 +191,7 @@ def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
 def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (diag(pi) - pi pi') / n, the covariance of the original proportions of a sample.
 
-    The `proportions` pi, shape (size,), are those in the population; n is the number of `records`
-    in the sample.
+    The `proportions` pi, shape (size,), are those in the population; n is the number of `records`.
     """
     pi = distribution(proportions)
     refuse_no_records(records)
@@ -202,9 +201,8 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
 def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
     """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
 
-    Here pi, shape (size,), are the `proportions` in the population, and n is the number of
-    `records`, >= 1. The bound minus the covariance is non-negative definite. `resampling` attains
-    it.
+    Here pi, (size,), are the `proportions` in the population, and n is the number of `records`, >=
+    1. Bound minus covariance is non-negative definite. `resampling` attains the bound.
     """
     return sampling_covariance(proportions, records) * (2 - 1 / records)
 

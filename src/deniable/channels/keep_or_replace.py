@@ -1,4 +1,4 @@
-"""Keep-or-replace channels, P = a I + 1 b': every quantity has a closed form."""
+"""Keep-or-replace channels, P = a I + 1 b', with a closed form for every quantity."""
 
 import math
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ class KeepOrReplace(Channel):
 
     Randomized response, generalized randomized response and the channel of RRBA have this form. The
     `diagonal_weight` a is in [-1, 1], and the `replacement` b >= 0 has the shape (size,), with a +
-    sum(b) = 1 and a + b >= 0. If a is negative, nothing is "kept", and the true category is only
-    less likely than another. Otherwise `ChannelError` is raised.
+    sum(b) = 1 and a + b >= 0. Otherwise `ChannelError` is raised. If a is negative, nothing is
+    "kept": a category is less likely if it is the true one.
 
     One randomized value has epsilon = max over v of |ln((a + b_v) / b_v)|, from [multirr], (4).
 
-    Floats seldom make rows of sum 1 exactly. The channel keeps with exactly the probability a (the
+    Rows of floats seldom sum to 1 exactly. The channel keeps with exactly the probability a (the
     float), else replaces with probabilities exactly proportional to the floats b. Epsilon and
-    parity belong to this matrix, in rational numbers.
+    parity are those of this matrix, in rational numbers.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class KeepOrReplace(Channel):
         refuse_no_number("diagonal_weight", self.diagonal_weight)
         b, a = numbers_in("replacement", self.replacement), float(self.diagonal_weight)
         if b.ndim != 1 or not b.size:
-            raise ChannelError(f"replacement must be one row of numbers, not of shape {b.shape}")
+            raise ChannelError(f"replacement must be a list of numbers, not of shape {b.shape}")
         if not (np.isfinite(a) and np.all(np.isfinite(b))):
             raise ChannelError("a channel's probabilities must be finite numbers")
         worst = int(b.argmin())
@@ -69,8 +69,8 @@ class KeepOrReplace(Channel):
         if abs(a + b.sum() - 1) > ROW_SUM_TOLERANCE:
             raise ChannelError(f"rows sum to {a + b.sum():.9g}, not to 1")
         if b.size == 1 or not b.any():
-            # One category is the number 1 in any splitting; this one inverts. Without anything to
-            # replace by, what rounding leaves of a to 1 must not be drawn.
+            # With one category, all a and b are the same channel; this choice has an inverse. With
+            # b = 0 there is no replacement, so a is 1 even if it is less by rounding.
             a, b = 1.0, np.zeros(b.size)
         b.setflags(write=False)
         object.__setattr__(self, "diagonal_weight", a)
@@ -87,12 +87,12 @@ class KeepOrReplace(Channel):
 
     @classmethod
     def of_epsilon(cls, size: int, epsilon: float) -> "KeepOrReplace":
-        """Return generalized randomized response of an epsilon: equal chances for other categories.
+        """Return generalized randomized response: equal probabilities of all other categories.
 
-        P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1), the largest common diagonal that a
-        matrix of this epsilon can have ([pram], (3.6)). The exact epsilon is at most `epsilon`, in
-        (0, 30], and below it by rounding alone. One category (`size` 1) is kept. Raises
-        `ChannelError` if there is no category, or epsilon is not in (0, 30].
+        P[u, u] = exp(epsilon) / (exp(epsilon) + size - 1) is the largest common diagonal of a
+        matrix with this epsilon ([pram], (3.6)). The exact epsilon is at most `epsilon`, in
+        (0, 30], and below it only by rounding. One category (`size` 1) is always kept. Raises
+        `ChannelError` if `size` is below 1, or epsilon is not in (0, 30].
         """
         refuse_other_than_whole("the number of categories", size, 1)
         refuse_epsilon(epsilon)
@@ -107,10 +107,10 @@ class KeepOrReplace(Channel):
 
     @classmethod
     def from_entries(cls, size: int, diagonal: float, elsewhere: float) -> "KeepOrReplace":
-        """Build the channel of `size` categories from two entries of its matrix.
+        """Return the channel of `size` categories with two given entries in its matrix.
 
-        `diagonal` belongs to the true category and `elsewhere` to each other one: diagonal + (size
-        - 1) * elsewhere is 1.
+        The true category has the probability `diagonal`, and each other one `elsewhere`: diagonal +
+        (size - 1) * elsewhere is 1. Otherwise `ChannelError` is raised.
         """
         refuse_other_than_whole("the number of categories", size, 1)
         refuse_no_number("the diagonal entry", diagonal)
@@ -141,7 +141,7 @@ class KeepOrReplace(Channel):
 
     def _avoid_chunk(self, chunk: Codes, source: RandomSource) -> None:
         # Rejection: propose from b, accept the true category v with probability (a + b_v) / b_v.
-        # What is accepted has exactly the distribution of the row.
+        # Accepted values have exactly the distribution of the row.
         true = chunk.copy()
         open_records = np.arange(chunk.size)
         while open_records.size:
@@ -160,12 +160,12 @@ class KeepOrReplace(Channel):
         drawn = self._kept_or_replaced.draw(column)
         kept = (drawn == self.size).view(np.uint8).astype(true.dtype)
         drawn = drawn.astype(true.dtype)
-        # In place of a choice by mask, which waits for each record: d + k (t - d) is t if k is 1.
+        # Faster than a choice by a mask: d + k (t - d) is t if k is 1, and d if k is 0.
         return np.asarray(drawn + kept * (true - drawn))
 
     @cached_property
     def _kept_or_replaced(self) -> Outcomes:
-        """The replacement of a record, or as one more outcome "kept": for a >= 0."""
+        """Distribution of the replacements and of one more outcome, "kept", for a >= 0."""
         a, total = Fraction(self.diagonal_weight), sum(self._weights)
         exact = [(1 - a) * Fraction(weight, total or 1) for weight in self._weights]
         exact.append(a if total else Fraction(1))
@@ -173,7 +173,7 @@ class KeepOrReplace(Channel):
 
     @cached_property
     def _by_row(self) -> Outcomes:
-        """The rows of P: for a < 0, where nothing is kept."""
+        """The rows of P, for a < 0, where nothing is kept."""
 
         def row(category: int) -> Categories:
             entries = [self.exact_entries(reported)[1] for reported in range(self.size)]
@@ -194,11 +194,11 @@ class KeepOrReplace(Channel):
         return None if alike else Categories.of(self.replacement.tolist())
 
     def exact_entries(self, category: int) -> tuple[Fraction, Fraction]:
-        """Return a + b_v and b_v, v the `category`, of the matrix that is drawn."""
+        """Return the exact entries a + b_v and b_v of the matrix of draws, for v = `category`."""
         a, weights = Fraction(self.diagonal_weight), self._weights
         elsewhere = (1 - a) * Fraction(weights[category], sum(weights)) if any(weights) else 1 - a
         if self.diagonal_weight + self.replacement[category] == 0:
-            return Fraction(0), elsewhere  # meant to be 0, whatever the rounding of a
+            return Fraction(0), elsewhere  # exactly 0, for any rounding of a
         return max(a + elsewhere, Fraction(0)), elsewhere
 
     @cached_property
@@ -207,7 +207,7 @@ class KeepOrReplace(Channel):
 
     @cached_property
     def _b(self) -> Floats:
-        """Return b with the mass that a leaves, to the last digit."""
+        """Return b, scaled so that its sum is 1 - a to the last digit."""
         total = self.replacement.sum()
         return self.replacement * ((1 - self.diagonal_weight) / total if total else 0.0)
 
@@ -260,7 +260,7 @@ class KeepOrReplace(Channel):
 
     @property
     def exact_parity(self) -> Fraction | None:
-        # The ratio falls as b grows, whatever the sign of a: the smallest b decides.
+        # For a of either sign, the parity decreases as b increases: the smallest b decides.
         diagonal, elsewhere = self.exact_entries(int(self.replacement.argmin()))
         if self.size == 1:
             return Fraction(1)

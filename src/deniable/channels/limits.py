@@ -1,4 +1,4 @@
-"""The largest sizes of channels in a plan."""
+"""Limits of the sizes of channels in a plan."""
 
 MAX_NOISE_POINTS = 256
 """Grid points of noise that is stored entry by entry, and cells of an invariant matrix."""
@@ -10,4 +10,4 @@ MAX_MATRIX_ENTRIES = 4096**2  # entries of a matrix whose randomized values have
 MAX_LINEAR_DESIGN = 40  # cells of an optimized matrix of least changes or costs
 MAX_SEARCHED_DESIGN = 24  # cells of an optimized matrix of least variance
 MAX_DESIGNED_CELLS = 6
-"""Cells of a matrix that is optimized without a request; each takes a third of a second."""
+"""Cells of a matrix that is optimized by default; each matrix takes a third of a second."""

@@ -1,4 +1,4 @@
-"""The registry of channel makers: the name of a kind, its constructor and its limits."""
+"""Registry of the kinds of channels: name, constructor and limits of each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from deniable.channels.protocols import HadamardResponse, ProjectiveGeometry, Su
 
 @dataclass(frozen=True)
 class Maker:
-    """A kind of channels that need only the number of cells and the exact epsilon.
+    """A kind of channel that is defined by a number of cells and a target epsilon.
 
-    `of_epsilon` returns the channel of a number of cells and an epsilon that the exact one never
-    exceeds. If `on_grid`, cells are the points of one number, in order. There are at most
+    `of_epsilon` takes both and returns a channel with an exact epsilon of at most the target. If
+    `on_grid`, cells are the points on the grid of one number, in order. There are at most
     `max_cells`; None means no limit.
     """
 
@@ -33,4 +33,4 @@ MAKERS: Mapping[str, Maker] = {
     "laplace": Maker(laplace_channel, on_grid=True, max_cells=MAX_NOISE_POINTS),
     "staircase": Maker(staircase_channel, on_grid=True, max_cells=MAX_NOISE_POINTS),
 }
-"""Kinds of channels by name, as the option `mechanism` of plans has them."""
+"""Kinds of channels, by their names in the option `mechanism` of plans."""

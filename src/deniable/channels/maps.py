@@ -30,9 +30,9 @@ MAX_DENSE = 4096
 class LinearMaps(ABC):
     """A row-stochastic matrix, P[u, v] = Pr(randomized value v | true u), of shape (size, reports).
 
-    There may be more or fewer randomized values (reports) than categories. If there are as many,
-    they mean the same. Vectors may have leading batch axes: the last axis has the categories, or
-    the randomized values.
+    There may be more or fewer randomized values (reports) than categories. If the numbers are
+    equal, value v means category v. Vectors may have leading batch axes: the last axis has the
+    categories, or the randomized values.
     """
 
     @property
@@ -42,20 +42,20 @@ class LinearMaps(ABC):
 
     @property
     def reports(self) -> int:
-        """Number of randomized values, m: by default as many as categories."""
+        """Number of randomized values, m; by default the number of categories."""
         return self.size
 
     @property
     @abstractmethod
     def singular(self) -> bool:
-        """Whether estimates through the channel are impossible, or would be rounding errors."""
+        """Whether estimates from randomized values are impossible, or only rounding errors."""
 
     def randomize(self, codes: Codes, source: RandomSource) -> Codes:
-        """Randomize the category of each record.
+        """Return a randomized value for the category of each record.
 
         The `codes` are integers in 0 .. size - 1. The randomized values, in 0 .. reports - 1, have
-        the same shape and the same type, or a larger type if that cannot hold them. The `source` is
-        a `numpy.random.Generator` or a `SystemRandomSource`.
+        the same shape, and the same type or a larger one that can hold them. The `source` is a
+        `numpy.random.Generator` or a `SystemRandomSource`.
         """
         refuse_no_source(source)
         return self._drawn(self._fitting_codes(codes), source)
@@ -65,10 +65,10 @@ class LinearMaps(ABC):
         """Return the randomized values of checked codes; see `randomize`."""
 
     def randomize_keyed(self, codes: Codes, column: KeyedColumn) -> Codes:
-        """Randomize the category of each record by its key and number, with exact probabilities.
+        """Return a randomized value for each record, from a key and the record's number.
 
-        The `codes` are one true category for each record of the `column`, which holds the key and
-        the numbers of the records. The result is the same on every machine.
+        The `codes` are one true category for each record of the `column`, which has the key and the
+        numbers of the records. Probabilities are exact. The result is the same on every machine.
         """
         return self._drawn_keyed(self._fitting_codes(codes), column)
 
@@ -83,10 +83,10 @@ class LinearMaps(ABC):
         names: Sequence[str],
         records: Numbers | None = None,
     ) -> Codes:
-        """Randomize `codes`, one for each record, by a key or from a source (`chance`).
+        """Return a randomized value for each of `codes`, by a key or from a source (`chance`).
 
-        The `names` are the names of the attributes. The `records` are numbers in the whole file,
-        from 0, by default the first ones.
+        The `names` are the names of the attributes. The `records` are the records' numbers in the
+        whole file, from 0; by default 0, 1, ....
         """
         if not isinstance(chance, KeyedDraws):
             return self.randomize(codes, chance)
@@ -96,9 +96,8 @@ class LinearMaps(ABC):
     def randomize_counts(self, counts: npt.ArrayLike, generator: np.random.Generator) -> Counts:
         """Draw counts of randomized values from true counts, as if every record were randomized.
 
-        The `counts` are non-negative integers of shape (..., size). Each table of a batch is drawn
-        on its own by `generator`. The result is int64, of shape (..., reports) and with the same
-        totals.
+        The `counts` are non-negative integers of shape (..., size). The tables of a batch are drawn
+        independently by `generator`. The result is int64, (..., reports), with the same totals.
         """
         refuse_no_source(generator, of_counts=True)
         return self._drawn_counts(self._whole_counts(counts), generator)
@@ -115,38 +114,38 @@ class LinearMaps(ABC):
     def reported(self, proportions: npt.ArrayLike) -> Floats:
         """Return P' x, the distribution of randomized values if x is the true distribution.
 
-        From `proportions` x of shape (..., size) to (..., reports).
+        The `proportions` x have the shape (..., size), and the result (..., reports).
         """
 
     @abstractmethod
     def expected(self, values: npt.ArrayLike) -> Floats:
         """Return P x, the expectation of x(randomized value) for each true category.
 
-        From `values` x of shape (..., reports) to (..., size).
+        The `values` x have the shape (..., reports), and the result (..., size).
         """
 
-    # The maps that follow need an inverse, and arrays of floats that fit; they check neither. D is
-    # the kind's own left inverse, of shape (reports, size), with P D = I.
+    # The following maps need an inverse, and arrays of floats with the right shape. They check
+    # neither. D is the own left inverse of this kind, of shape (reports, size), with P D = I.
 
     @abstractmethod
     def solve_transposed(self, reported: Floats) -> Floats:
         """Return D' `reported`: the x with P' x = reported, if there is one.
 
-        From shares of randomized values, shape (..., reports), to (..., size).
+        `reported` are proportions of randomized values, (..., reports); the result is (..., size).
         """
 
     @abstractmethod
     def solve(self, weights: Floats) -> Floats:
         """Return D `weights`: a g with P g = weights, so that g(randomized value) is unbiased.
 
-        From weights of categories, shape (..., size), to (..., reports).
+        The `weights` of categories have the shape (..., size), and the result (..., reports).
         """
 
     @abstractmethod
     def second_moments(self, reported: Floats) -> Floats:
         """Return for each category u the sum over v of `reported`[v] * D[v, u] ** 2.
 
-        From shares of randomized values, shape (..., reports), to (..., size).
+        `reported` are proportions of randomized values, (..., reports); the result is (..., size).
         """
 
     def third_moments(self, reported: Floats) -> Floats:
@@ -164,14 +163,14 @@ class LinearMaps(ABC):
 
     @abstractmethod
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(`report` | true category) for each true category, exactly as it is drawn.
+        """Return Pr(`report` | true category) for each true category: exact probabilities of draws.
 
-        The report is a randomized value, 0 .. reports - 1.
+        The `report` is a randomized value, 0 .. reports - 1.
         """
 
     @abstractmethod
     def _fill_matrix(self) -> Floats:
-        """Return the matrix of any size."""
+        """Return the matrix, without a check of its size."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,9 +196,9 @@ class LinearMaps(ABC):
         """Return P, shape (size, reports); raise `ChannelError` beyond 4,096 ** 2 entries."""
         if self.size * self.reports > MAX_DENSE**2:
             raise ChannelError(
-                f"a dense matrix of {self.size:,} categories by {self.reports:,} reports is not "
-                f"formed (limit {MAX_DENSE:,} by {MAX_DENSE:,}); use the channel's own "
-                "methods, or its factors"
+                f"a dense matrix of {self.size:,} categories by {self.reports:,} randomized values "
+                f"is not formed (limit {MAX_DENSE:,} by {MAX_DENSE:,}); use the methods of the "
+                "channel, or its factors"
             )
         return self._fill_matrix()
 
@@ -208,19 +207,20 @@ class LinearMaps(ABC):
         if self.singular:
             if self.reports < self.size:
                 raise SingularChannelError(
-                    f"the channel over {self.size} categories is singular: {self.reports} reports "
-                    "cannot tell that many apart, so nothing can be estimated; give at least as "
-                    "many reports as categories"
+                    f"the channel over {self.size} categories is singular: {self.reports} "
+                    "randomized values cannot distinguish that many, so nothing can be estimated; "
+                    "give at least as many randomized values as categories"
                 )
             raise SingularChannelError(
-                f"the channel over {self.size} categories is singular: its reports tell some of "
-                "them (nearly) not apart, so nothing can be estimated; change its probabilities"
+                f"the channel over {self.size} categories is singular: its matrix has no usable "
+                "inverse, so nothing can be estimated; change its probabilities"
             )
 
     def frequencies(self, counts: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Return `counts` as shares of their sums, and the sums; refuse other things than counts.
+        """Return `counts` as proportions of their sums, and the sums; check that they are counts.
 
-        Counts and shares have the shape (..., reports), sums (..., 1), or () for a single table.
+        Counts and proportions have the shape (..., reports), and sums (..., 1), or () for a single
+        table. Raises `ChannelError`.
         """
         values = self._fitting(counts, "counts", self.reports)
         if not np.isfinite(values).all() or (values < 0).any():
@@ -247,9 +247,9 @@ class LinearMaps(ABC):
         return values.astype(np.int64, copy=False)
 
     def _fitting(self, values: npt.ArrayLike, what: str, length: int | None = None) -> Floats:
-        """Return values as floats; refuse them unless the last axis has `length` numbers.
+        """Return values as floats; raise `ChannelError` unless the last axis has `length` numbers.
 
-        By default one for each category.
+        By default it has one for each category.
         """
         found = np.asarray(values, dtype=float)
         self._refuse_misfit(found, what, self.size if length is None else length)
@@ -260,10 +260,10 @@ class LinearMaps(ABC):
             return
         of, one = f"over {self.size} categories", "category"
         if length != self.size:
-            of, one = f"with {length} reports", "report"
+            of, one = f"with {length} randomized values", "randomized value"
         raise ChannelError(
             f"{what} of shape {values.shape} do not fit a channel {of}; "
-            f"the last axis must have one entry a {one}"
+            f"the last axis must have one entry per {one}"
         )
 
     def _report_type(self, codes: Codes) -> np.dtype:
@@ -271,17 +271,18 @@ class LinearMaps(ABC):
         last = self.reports - 1
         if self.square or last <= np.iinfo(codes.dtype).max:
             return codes.dtype
-        # Of the same sign, as no integer holds all of both int64 and uint64.
+        # It keeps the sign, because no integer type holds all of both int64 and uint64.
         return np.min_scalar_type(last if codes.dtype.kind == "u" else -last - 1)
 
 
 def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats:
-    """Return `values` as floats; raise `ChannelError`, naming `what`, unless a distribution.
+    """Return `values` as floats; raise `ChannelError` unless they are a distribution.
 
-    A distribution has the shape (size,), no entry below 0, and the sum 1 within 1e-9.
+    A distribution has the shape (size,), no entry below 0, and the sum 1 within 1e-9. `what` is the
+    name of the values in the message.
     """
     pi = np.asarray(values, dtype=float)
-    adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # not so if one is NaN
+    adds_up = abs(pi.sum() - 1) <= ROW_SUM_TOLERANCE  # false if an entry is NaN
     if pi.ndim != 1 or np.any(pi < 0) or not adds_up:
         raise ChannelError(
             f"{what} must be one distribution: not negative, sum 1; the sum is {pi.sum():.9g}"
@@ -290,7 +291,7 @@ def distribution(values: npt.ArrayLike, what: str = "the proportions") -> Floats
 
 
 def refuse_no_records(records: int) -> None:
-    """Raise `ChannelError` unless `records`, their number, is at least 1."""
+    """Raise `ChannelError` unless the number of `records` is at least 1."""
     if records < 1:
         raise ChannelError(f"records must be at least 1, not {records}")
 

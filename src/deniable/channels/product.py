@@ -24,12 +24,13 @@ Number = TypeVar("Number", bound=np.generic)
 class ProductChannel(Channel):
     """The Kronecker product of channels, one for each attribute, never formed as one matrix.
 
-    The `factors` are one or more channels in the order of the attributes. Cells are numbered as by
-    `Domain.ravel`: the last attribute runs fastest. Draws and inverses act on one axis of the table
-    at a time. Tables of randomized values have the axes of `report_shape`.
+    The `factors` are one or more channels in the order of the attributes. Cells are numbered as in
+    `Domain.ravel`: the last attribute changes fastest. Draws and inverses act on one axis of the
+    table at a time. Tables of randomized values have the axes of `report_shape`.
 
-    The parity of the product is the product of the parities, its epsilon their sum: independent
-    values of one record compose exactly, because the worst pair of records is worst everywhere.
+    The parity of the product is the product of the parities, and epsilon is the sum of the
+    epsilons. This is exact, because one pair of records is the worst case for every factor. Raises
+    `ChannelError` if the factors are not channels, or there is none.
 
     Examples
     --------
@@ -76,13 +77,13 @@ class ProductChannel(Channel):
         return any(factor.singular for factor in self.factors)
 
     def margin(self, positions: Sequence[int]) -> "ProductChannel":
-        """Return the channel of the attributes at `positions`, for their marginal table."""
+        """Return the channel of the attributes at `positions`, for their marginal distribution."""
         return ProductChannel(tuple(self.factors[position] for position in positions))
 
     def randomize_columns(
         self, columns: Sequence[Codes], source: RandomSource
     ) -> tuple[Codes, ...]:
-        """Randomize `columns` of codes, one for each attribute, by `source`."""
+        """Return randomized `columns` of codes, one for each attribute, drawn from `source`."""
         if len(columns) != len(self.factors):
             raise ChannelError(f"{len(self.factors)} channels, but {len(columns)} columns of codes")
         pairs = zip(self.factors, columns, strict=True)
@@ -110,7 +111,7 @@ class ProductChannel(Channel):
         return true
 
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
-        # Attributes are randomized independently: records may pass one channel after the other.
+        # Attributes are randomized independently, so one channel after the other is applied.
         return self._along_axes(
             lambda factor, values: factor.randomize_counts(values, generator), true, self.shape
         )

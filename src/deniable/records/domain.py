@@ -27,8 +27,7 @@ class Attribute:
     """A categorical attribute.
 
     The `name` is not empty. The `categories`, at least one and all different, are in the order of
-    their codes 0, 1, ...; for an ordinal attribute from low to high. The `scale` is "nominal" or
-    "ordinal".
+    their codes 0, 1, ...; from low to high if the `scale` is "ordinal", not "nominal".
     """
 
     name: str
@@ -76,7 +75,7 @@ class Discretization:
     The `edges` increase strictly; a value that equals an edge belongs to the interval above it.
     With `open_below` a further interval contains all values below the first edge; with `open_above`
     one contains all values from the last edge on. The intervals are the categories of the ordinal
-    `attribute`. Raises `DeniableError` if edges are not finite or do not increase, or form no
+    `attribute`. Raises `DeniableError` for edges that are not finite, do not increase, or form no
     interval.
 
     Examples

@@ -69,9 +69,8 @@ def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
 class KeyedDraws:
     """The source of all randomness of a release.
 
-    The `key` is secret and not shown in the representation of this object. `plan` is the digest of
-    the plan and of everything else that determines the draws. Raises `DeniableError` if the key
-    does not have 32 bytes.
+    The `key` is secret and not in the text of this object. `plan` is the digest of the plan and of
+    everything else that determines the draws. Raises `DeniableError` unless the key has 32 bytes.
     """
 
     key: bytes = field(repr=False)
@@ -107,8 +106,7 @@ class KeyedDraws:
     def column(self, names: Sequence[str], records: int | Numbers) -> "KeyedColumn":
         """Return the joint randomness of the attributes `names` for some records.
 
-        `records` has the records' numbers in the whole file, from 0. An integer n means the first
-        n records.
+        `records` are numbers in the whole file, from 0. An integer n means the first n records.
         """
         numbers = range(records) if isinstance(records, int) else records
         return KeyedColumn(self, tuple(names), numbers)
@@ -122,8 +120,7 @@ RandomnessSource = RandomSource | KeyedDraws
 class KeyedColumn:
     """The randomness of some records for an attribute, or for a group of attributes.
 
-    `draws` has the key, `names` are the attributes, and `records` are the records' numbers in the
-    whole file, from 0.
+    `draws` has the key, `names` are the attributes, and `records` are numbers in the file, from 0.
     """
 
     draws: KeyedDraws

@@ -5,8 +5,7 @@ is below the probability. The number is the record's word of 16 bits. If these e
 bits of the probability, the continuations 0, 2, 4, ... are further digits. The place in a range of
 n indexes is the whole part of n times another uniform number: the record's word of 64 bits. If this
 does not determine the whole part, the continuations 1, 3, 5, ... are further digits. Words and
-continuations are defined in `deniable.sampling.keyed`. No probability is rounded, and no float is
-used.
+continuations are defined in `deniable.sampling.keyed`. Nothing is rounded, and no float is used.
 """
 
 import math
@@ -94,8 +93,8 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
 def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
     """Return a number exactly uniform in 0 .. length - 1 for each record of `column`.
 
-    `lengths` is one length for all records, or an array of shape (records,). Lengths are at least 1
-    and below 2**63.
+    `lengths` is one length for all records, or an array of shape (records,). They are in [1,
+    2**63).
     """
     words = column.words(WIDE).astype(np.uint64, copy=False)
     if isinstance(lengths, int) and lengths.bit_count() == 1:

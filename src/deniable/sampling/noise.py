@@ -32,8 +32,8 @@ class Noise(Protocol):
     def add_whole(self, counts: Counts, scale: float) -> Counts:
         """Return `counts` plus independent draws of the discrete Laplace distribution.
 
-        A whole number z has the probability (1 - q) / (1 + q) q^|z|, where q = exp(-1 / scale) for
-        a `scale` above 0.
+        A whole number z has the probability (1 - q) / (1 + q) q^|z|, q = exp(-1 / scale), `scale` >
+        0.
         """
 
 

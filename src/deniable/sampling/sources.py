@@ -63,8 +63,7 @@ def generator_for(root_seed: int, key: Mapping[str, Any]) -> np.random.Generator
     """Return the random stream of one job, from the root seed and the key of the job.
 
     The stream does not depend on the order of jobs, the number of cores, or the chunks. The
-    `root_seed` is >= 0. The `key` has plain JSON values; equal keys, with items in any order, give
-    equal streams.
+    `root_seed` is >= 0. The `key` has plain JSON values; equal keys give equal streams.
 
     Examples
     --------

@@ -252,12 +252,12 @@ def test_descriptions_of_no_protocol_are_refused(description, message):
         (lambda: HadamardResponse(1, 0.5), "at least 2 categories"),
         (lambda: HadamardResponse(3, -0.1), "must be in"),
         (lambda: ProjectiveGeometry(5, 6, 0.5), "6 is not a prime"),
-        (lambda: ProjectiveGeometry(2**27, 3, 0.5), "too many to have a number each"),
+        (lambda: ProjectiveGeometry(2**27, 3, 0.5), "too many for a counter each"),
         (lambda: ProjectiveGeometry.of_epsilon(2**26, 1.0), "too many for a transform"),
         (lambda: ProjectiveGeometry(5, 1, 0.5), "1 is not a prime"),
         (
             lambda: SubsetSelection(40, 20, 0.5).reported(np.full(40, 1 / 40)),
-            "take another protocol",
+            "use another protocol",
         ),
     ],
 )

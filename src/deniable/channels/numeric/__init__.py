@@ -1,4 +1,4 @@
-"""Channels for one number on a public grid: added noise, and the square wave."""
+"""Channels for one number on a public grid: added noise, and the square wave mechanism."""
 
 import lazy_loader
 

@@ -1,7 +1,4 @@
-"""The square wave: numbers on a public grid, more likely reported within a window.
-
-For numbers that can be missing, "missing" is one more category.
-"""
+"""The square wave mechanism for numbers on a public grid, also for numbers that can be missing."""
 
 import math
 from dataclasses import dataclass
@@ -21,23 +18,23 @@ from deniable.channels.protocols import probability_of_epsilon
 from deniable.errors import ChannelError
 from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource, events, multinomial
 
-SMALL_EPSILON = 1e-4  # below, the series of the rule for the width; the error is below 1e-8
+SMALL_EPSILON = 1e-4  # below, the width is computed from a series, with an error below 1e-8
 
 
 @dataclass(frozen=True)
 class SquareWave(Channel):
-    """Report a cell within b of the true one with the probability `inside`, else any other cell.
+    """Square wave mechanism: a cell near the true one with probability `inside`, else any other.
 
     The categories are the k `cells` of a grid in order, k >= 2. The grid of the values continues
-    for b cells, the `half_width`, at either end, so there are k + 2b. Cell u is reported as v = u,
-    ..., u + 2b, its window, with the probability inside / (2b + 1) each, and as each of the k - 1
-    others with (1 - inside) / (k - 1). With b = 0 this is generalized randomized response. Epsilon
-    is the logarithm of the ratio of these two probabilities, with `inside` as the exact float. It
-    is in [(2b + 1) / (k + 2b), 1]; at the lower end values reveal nothing.
+    for b cells, the `half_width`, at either end, so there are k + 2b values. The window of cell u
+    has the values u, ..., u + 2b. Each of them has the probability inside / (2b + 1), and each of
+    the k - 1 other values (1 - inside) / (k - 1). With b = 0 this is generalized randomized
+    response. Epsilon is the logarithm of the ratio of these two probabilities, with `inside` as the
+    exact float. `inside` is in [(2b + 1) / (k + 2b), 1]; at the lower end values reveal nothing.
 
-    Its own left inverse has the least variance for equal proportions. It is computed from the
-    matrix, so grids of more than some 4,096 cells only draw and report. Raises `ChannelError` if a
-    parameter is out of range.
+    The own left inverse has the least variance for equal proportions. It is computed from the
+    matrix, so with more than about 4,096 cells there are draws but no estimates. Raises
+    `ChannelError` if a parameter is out of range.
 
     SOURCE: Li, Wang, Lopuhaä-Zwakenberg, Li and Škorić 2020, [square_wave], in the discrete form
     (cells, then randomization).
@@ -80,7 +77,7 @@ class SquareWave(Channel):
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 1)
         b = window_half_width(cells, epsilon) if half_width is None else half_width
-        probe = cls(cells, b, 1.0)  # refuses cells and widths that are none
+        probe = cls(cells, b, 1.0)  # checks the cells and the width
         return cls(cells, b, probability_of_epsilon(epsilon, probe.reports, probe.window))
 
     @property
@@ -93,7 +90,7 @@ class SquareWave(Channel):
 
     @property
     def window(self) -> int:
-        """Number of reports in the window of a cell, 2b + 1."""
+        """Number of values in the window of a cell, 2b + 1."""
         return 2 * self.half_width + 1
 
     @cached_property
@@ -110,11 +107,11 @@ class SquareWave(Channel):
         return self._placed(flat, outcomes).astype(self._report_type(true)).reshape(true.shape)
 
     def _drawn_keyed(self, true: Codes, column: KeyedColumn) -> Codes:
-        outcomes = self._outcomes.draw(column).astype(np.int32)  # reports are few
+        outcomes = self._outcomes.draw(column).astype(np.int32)  # there are few values
         return self._placed(true.astype(np.int32), outcomes).astype(self._report_type(true))
 
     def _placed(self, true: Codes, outcomes: Codes) -> Codes:
-        """Return the values of outcomes: first the window's, then the others in order."""
+        """Return the values of outcomes: first values in the window, then the others in order."""
         others = outcomes - self.window
         beyond = others + self.window * (others >= true)
         return np.where(others < 0, true + outcomes, beyond)
@@ -126,7 +123,7 @@ class SquareWave(Channel):
         return Outcomes(np.array([exact], dtype=float), lambda _: Categories.of(exact))
 
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
-        # Some records report any cell alike, the others a cell of their windows.
+        # Some records draw any cell with equal probabilities, the others a cell in their window.
         anywhere = generator.binomial(true, min(self._low * self.reports, 1.0))
         reports = multinomial(generator, anywhere.sum(axis=-1), np.ones(self.reports))
         near = true - anywhere
@@ -137,7 +134,7 @@ class SquareWave(Channel):
 
     @property
     def exact_entries(self) -> tuple[Fraction, Fraction]:
-        """Return the probabilities of a value within and outside of the window."""
+        """Return the exact probabilities of a value within and outside of the window."""
         inside = Fraction(self.inside)
         return inside / self.window, (1 - inside) / (self.cells - 1)
 
@@ -199,12 +196,12 @@ class SquareWave(Channel):
 
 
 def window_half_width(cells: int, epsilon: float) -> int:
-    """Return the b of most mutual information if nothing is known of the numbers beforehand.
+    """Return the half width b with the largest mutual information, without prior knowledge.
 
-    For a grid of so many `cells`, and an `epsilon` in (0, 30]. As a share of the range it is the
-    width of the continuous mechanism, (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e =
-    exp(epsilon). It is rounded down to whole cells. SOURCE: [square_wave], where a bound on the
-    mutual information is maximized.
+    The `epsilon` is in (0, 30], and the grid has so many `cells`. As a proportion of the range, b
+    is the width in the continuous mechanism, (epsilon e - e + 1) / (2 e (e - 1 - epsilon)) with e =
+    exp(epsilon), rounded down to whole cells. SOURCE: [square_wave], where a bound on the mutual
+    information is maximized.
 
     Examples
     --------
@@ -227,17 +224,17 @@ def _sums_from_zero(values: Floats) -> Floats:
 
 
 class SquareWaveOrMissing(DenseChannel):
-    """Report "missing" with a probability that depends on the truth, else by the square wave.
+    """Square wave mechanism for numbers that can be missing, with "missing" as one more category.
 
     The categories are the k `cells` of a grid in order, k >= 2, and last "missing". The values are
-    the k + 2b of `SquareWave`, with b the `half_width`, and last "missing". A number is reported as
-    missing with one probability, else through the wave. A missing value is reported so with another
-    probability, else as any cell of the wider grid with equal probabilities.
+    the k + 2b of `SquareWave`, with b the `half_width`, and last "missing". A number becomes
+    "missing" with one probability, else a value of the square wave. A missing value stays "missing"
+    with another probability, else becomes any cell of the wider grid with equal probabilities.
 
-    The five `weights` are the different entries of the matrix: of a number, for each value in its
-    window, for each other number, and for "missing"; of a missing value, for each number, and for
-    "missing". Rows are taken in their exact proportions. Raises `ChannelError` if a parameter is
-    out of range, or the weights are not a channel.
+    The five `weights` are the distinct entries of the matrix. The row of a number has one for each
+    value in its window, one for each other number, and one for "missing". The row of a missing
+    value has one for each number, and one for "missing". Rows are taken in their exact proportions.
+    Raises `ChannelError` if a parameter is out of range, or the weights are not a channel.
 
     Examples
     --------
@@ -269,12 +266,12 @@ class SquareWaveOrMissing(DenseChannel):
         """Return the channel of `cells`, >= 2, with at most the exact `epsilon`, in (0, 30].
 
         The wave is `SquareWave.of_epsilon`, with a ratio E = exp(epsilon) between the window and
-        the other cells. So numbers that are reported as numbers are as informative as without
-        missing values. Let "kept" be the probability that a missing value is reported as missing,
-        and "made" the one of a number. Among channels with kept = E made, this one reports a number
-        as missing least often. The most probable value of a number is r times as probable as on
-        average, so from (1 - made) r <= E (1 - E made) follows made = (E - r) / (E^2 - r).
-        Raises `ChannelError` if a parameter is out of range, or too small for floats.
+        the other cells. So numbers that stay numbers are as informative as without missing values.
+        Let "kept" be the probability that a missing value stays missing, and "made" the probability
+        that a number becomes missing. Among channels with kept = E made, this one has the smallest
+        "made". The most probable value of a number is r times as probable as the average value.
+        Then (1 - made) r <= E (1 - E made) implies made = (E - r) / (E^2 - r). Raises
+        `ChannelError` if a parameter is out of range, or too small for floats.
         """
         refuse_epsilon(epsilon)
         refuse_other_than_whole("cells", cells, 2)

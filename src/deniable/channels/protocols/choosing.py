@@ -15,7 +15,7 @@ from deniable.channels.protocols.projective_geometry import (
 from deniable.channels.protocols.pure import MAX_TALLY
 from deniable.channels.protocols.subset_selection import MAX_ENUMERATED, SubsetSelection
 
-MAX_WORK = 2**32  # steps that the estimate of a chosen protocol may take: seconds
+MAX_WORK = 2**32  # largest number of steps in the estimate of a chosen protocol: seconds
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class ProtocolCandidate:
     """A protocol at an epsilon, with its variance and cost.
 
     The `kind` is as in `deniable.channels.makers.MAKERS`, and the `channel` has a `name`. The
-    `variance` is n times the mean variance of the own estimates of the categories, sampling
-    included. The `work` is about the number of steps of an estimate from a tally, each of a
-    nanosecond or a few.
+    `variance` is n times the mean variance of the own estimates of the categories, including
+    sampling. The `work` is the approximate number of steps of an estimate from a tally; a step
+    takes one or a few nanoseconds.
     """
 
     kind: str
@@ -36,19 +36,19 @@ class ProtocolCandidate:
 
 
 def protocol_candidates(size: int, epsilon: float) -> list[ProtocolCandidate]:
-    """Return the protocols of an exact epsilon, the least mean variance of own estimates first.
+    """Return the protocols for an epsilon, sorted by the mean variance of their own estimates.
 
     They are generalized randomized response, subset selection, Hadamard response and projective
     geometry response. Each has at most the exact `epsilon`, in (0, 30], for `size` categories, at
     least 1. Variances are for equally frequent categories; the inverse "least" can only lower them.
     Raises `ChannelError` if an argument is out of range.
     """
-    # Equal to the last bit where two kinds are the same channel in another order.
+    # Rounded, so that two kinds that are the same channel in another order have equal variances.
     return sorted(_candidates(size, epsilon), key=lambda each: float(f"{each.variance:.12g}"))
 
 
 def best_protocol(size: int, epsilon: float) -> ProtocolCandidate:
-    """Return the protocol of least variance with an estimate that takes seconds at most.
+    """Return the protocol of least variance among those with an estimate in at most seconds.
 
     The `size` and `epsilon` are as in `protocol_candidates`. Generalized randomized response is
     always allowed.
@@ -88,7 +88,7 @@ def _candidates(size: int, epsilon: float) -> Iterator[ProtocolCandidate]:
         yield ProtocolCandidate("hadamard", "Hadamard response", hadamard, variance, steps)
     if size < MAX_PROJECTIVE_TRANSFORM:
         geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=MAX_WORK)
-        if geometry.dimension == 2:  # one report for each category, and one or more for nobody
+        if geometry.dimension == 2:  # one value per category, and one or more without a category
             return
         name, variance = "projective geometry response", float(geometry.own_variance(1 / size))
         steps = projective_work(size, geometry.prime)

@@ -1,4 +1,4 @@
-"""Hadamard response: fast for any number of categories, nearly the best below epsilon 1."""
+"""Hadamard response: fast for any number of categories, nearly optimal below epsilon 1."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.protocols import pure
 
 LEAST_STRIDE = 64
-"""Below, steps of the transform are products with a small matrix: there loops would be short."""
+"""With smaller strides the transform multiplies by a small matrix, because loops would be short."""
 
 
 @dataclass(frozen=True, eq=False)
 class HadamardResponse(pure.TwoLevelChannel):
-    """Half of the values support a category: its row of a Hadamard matrix is +1 there.
+    """Hadamard response: values support a category where its row of a Hadamard matrix is +1.
 
     There are m = 2 ** t values, the least power of 2 above the number of `categories`. Category u
     has row w = u + 1 of Sylvester's matrix, S_u = {v: w and v have an even number of bits in
-    common}. No category has row 0, which has no -1. c = m / 2, l = m / 4, and so q = 1 / 2: n times
-    the variance of a rare category is ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2. Value 0
-    supports every category and reveals nothing; the construction draws it. The `probability` is as
-    in `TwoLevelChannel`.
+    common}. Row 0 has no -1 and belongs to no category. Half of the values support a category: c =
+    m / 2, l = m / 4, and so q = 1 / 2. Thus n times the variance of a rare category is
+    ((exp(epsilon) + 1) / (exp(epsilon) - 1)) ** 2. Value 0 supports every category and reveals
+    nothing, but the construction includes it. The `probability` is as in `TwoLevelChannel`.
 
     SOURCE: Acharya, Sun and Zhang 2019, [hadamard_response], for high privacy.
 
@@ -61,13 +61,13 @@ class HadamardResponse(pure.TwoLevelChannel):
         """Return value number j: its bits except the pivot are the low bits of j, in order.
 
         The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. The pivot is
-        the lowest bit of the category's row. It is set so that the number of common bits is even
-        for a member and odd otherwise.
+        the lowest bit of the category's row. It is set to make the number of common bits even for a
+        member and odd for other values.
         """
         rows = categories + 1
         pivot = rows & -rows
         free = indexes & (self.members - 1)
-        reports = free + (free & -pivot)  # a gap at the pivot: bits from there on move up by one
+        reports = free + (free & -pivot)  # a gap at the pivot: bits from the pivot on move up
         odd = np.bitwise_count(reports & rows).astype(np.int64) & 1
         odd ^= indexes >> (self.reports.bit_length() - 2)
         return np.asarray(reports | (pivot & -odd))

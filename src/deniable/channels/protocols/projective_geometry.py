@@ -1,4 +1,4 @@
-"""Projective geometry response: nearly the best for many categories, at any epsilon."""
+"""Projective geometry response: nearly optimal for many categories, at any epsilon."""
 
 import math
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ MAX_TRANSFORM = 2**25  # cells of the largest Fourier transform: half a gigabyte
 
 @dataclass(frozen=True, eq=False)
 class ProjectiveGeometry(pure.TwoLevelChannel):
-    """Categories and values are points of a projective space; orthogonal ones go together.
+    """Projective geometry response: categories and values are points of a projective space.
 
-    The points of PG(t - 1, q) are the vectors of t numbers modulo a prime q except 0. A vector and
-    its multiples are one point: m = (q ** t - 1) / (q - 1), with the least t that gives no fewer
-    points than categories. Category u is point number u, and S_u has the points v with u . v = 0: c
-    = (q ** (t - 1) - 1) / (q - 1), l = (q ** (t - 2) - 1) / (q - 1). With q about exp(epsilon) + 1,
-    n times the variance of a rare category tends to 4 exp(epsilon) / (exp(epsilon) - 1) ** 2, the
-    least of any channel, as categories grow.
+    The points of PG(t - 1, q) are the nonzero vectors of t numbers modulo a prime q. A vector and
+    its multiples are one point, so there are m = (q ** t - 1) / (q - 1) points, with the least t
+    for at least as many points as categories. Category u is point number u, and S_u has the
+    orthogonal points v, u . v = 0: c = (q ** (t - 1) - 1) / (q - 1), l = (q ** (t - 2) - 1) / (q -
+    1). With q about exp(epsilon) + 1, n times the variance of a rare category tends to 4
+    exp(epsilon) / (exp(epsilon) - 1) ** 2 as categories grow: the least of any channel.
 
     The representative of a point is the multiple with first nonzero number 1. Points are numbered
-    in the order of these, read as numbers to base q. So 0 .. 01 is point 0, and the points of a
-    smaller space come first. The `prime` is q, with at most 2 ** 27 points; `categories` and
-    `probability` are as in `TwoLevelChannel`.
+    in the order of their representatives, as numbers in base q. So 0 .. 01 is point 0, and the
+    points of a smaller space come first. The `prime` is q, with at most 2 ** 27 points;
+    `categories` and `probability` are as in `TwoLevelChannel`.
 
-    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]; sums over all sets by a
-    recursion of ours (`membership_sums`).
+    SOURCE: Feldman, Nelson, Nguyen and Talwar 2022, [projective_geometry]. The recursion for sums
+    over all sets (`membership_sums`) is our own.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         q = self.prime
         refuse_other_than_whole("the prime", q, 0, 2**32)
         if q < 2 or any(q % factor == 0 for factor in range(2, int(q**0.5) + 1)):
-            raise ChannelError(f"{q} is not a prime; the vectors need a field with prime size")
+            raise ChannelError(f"{q} is not a prime; the vectors need a field of prime size")
         self.refuse_large_tally()
         self._check_probability()
 
@@ -61,16 +61,16 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
     ) -> "ProjectiveGeometry":
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 
-        The prime gives the own estimate of a category as frequent as all others the least variance,
-        among primes with at most 2 ** 25 cells to transform and, if there are any, with a `work` of
-        at most `largest_work`.
+        The prime has the least variance of the own estimate for equally frequent categories. It has
+        at most 2 ** 25 cells to transform and, if such a prime exists, a `work` of at most
+        `largest_work`. Raises `ChannelError` if an argument is out of range.
         """
         pure.refuse_few_categories(size, "projective geometry response")
         refuse_epsilon(epsilon)
         if size >= MAX_TRANSFORM:
             raise ChannelError(
-                f"{size:,} categories are too many for a transform (limit {MAX_TRANSFORM:,}); take "
-                "another protocol, such as `best_protocol` chooses"
+                f"{size:,} categories are too many for a transform (limit {MAX_TRANSFORM:,}); use "
+                "another protocol, for example the result of `best_protocol`"
             )
         primes = _primes_to_try(size, epsilon)
         quick = [q for q in primes if work(size, q) <= largest_work]
@@ -97,13 +97,13 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         return _points(self.dimension - 2, self.prime)
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return value number j: all its numbers but one in the order of j, the pivot solved for.
+        """Return value number j: all its numbers but the pivot follow from j, the pivot from them.
 
         The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. The pivot is
-        at the last nonzero number of the category's vector. Member j has the numbers of point j of
-        the smaller space at the other places. Number j - c, of t - 1 digits to base q, has its
-        digits there too, with 1 for the first nonzero digit, and this digit is u . v. But if all of
-        them are after the pivot, the pivot is the first number and is 1.
+        at the last nonzero number of the category's vector. For a member, the other places have the
+        numbers of point j of the smaller space. For j >= c they have the t - 1 digits of j - c in
+        base q, with 1 in place of the first nonzero digit, and this digit is u . v. But if all
+        nonzero digits are after the pivot, the pivot is the first nonzero number and is 1.
         """
         q, powers, starts = self.prime, self._powers, self._starts
         vectors, pivots, digits, inverses = self._solved
@@ -128,7 +128,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         return np.asarray(reports - powers[top] + starts[top])
 
     def _inner_products(self, left: Counts, right: Counts) -> Counts:
-        """Return the sums of products, not yet modulo q, of vectors read as numbers to base q."""
+        """Return inner products, not yet modulo q, of vectors that are numbers in base q."""
         q, total = self.prime, np.zeros_like(left)
         for _ in range(self.dimension):
             left_above, right_above = left // q, right // q
@@ -147,7 +147,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
 
     @cached_property
     def _solved(self) -> tuple[Counts, Counts, Counts, Counts]:
-        """Of each category: its vector, the place of its pivot, the digit there, and 1 / digit."""
+        """For each category: its vector, the place of its pivot, the digit there, and 1 / digit."""
         vectors = self._vectors(np.arange(self.size))
         pivots, digits = np.zeros_like(vectors), vectors % self.prime
         for place in range(1, self.dimension):
@@ -159,7 +159,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         return vectors, pivots, digits, np.array(inverses)[which]
 
     def _vectors(self, codes: Codes) -> Counts:
-        """Return the vectors of points, as numbers to base q."""
+        """Return the vectors of points, as numbers in base q."""
         first = np.searchsorted(self._starts, codes, side="right") - 1
         return np.asarray(codes - self._starts[first] + self._powers[first])
 
@@ -171,22 +171,22 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
-        From `values` f of shape (..., reports) to (..., size). Points are (0, x'), which form the
-        smaller space, and (1, x) for any vector x of t - 1 numbers. Let G be the transform of f(1,
-        x) over x, G(y) = sum over x of f(1, x) w^(x . y) with w = exp(-2 pi i / q). The sums over
-        the hyperplanes of points (0, y') and (1, y) are
+        The `values` f have the shape (..., reports), and the result (..., size). Points are (0,
+        x'), which form the smaller space, and (1, x) for any vector x of t - 1 numbers. Let G be
+        the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y) with w = exp(-2 pi i
+        / q). The sums over the hyperplanes of points (0, y') and (1, y) are
 
             N(0, y') = N'(y') + (1 / q) sum over a of G(a y'),
             N(1, y) = N'(y) + (1 / q) sum over a of w^a G(a y),
 
-        with N' of the smaller space, in the same way, N'(0) being the sum of all f(0, x').
+        where N' are the same sums in the smaller space, and N'(0) is the sum of all f(0, x').
         """
         rows = np.reshape(values, (-1, self.reports))
         sums = [self._sums(row, self.dimension, self.size) for row in rows]
         return np.reshape(sums, (*np.shape(values)[:-1], self.size))
 
     def point_sums(self, weights: Floats) -> Floats:
-        # Being orthogonal is mutual: the sums over the points that are categories.
+        # Orthogonality is symmetric, so these are sums over the points that are categories.
         values = np.zeros((math.prod(np.shape(weights)[:-1]), self.reports))
         values[:, : self.size] = np.reshape(weights, (-1, self.size))
         sums = [self._sums(row, self.dimension, self.reports) for row in values]
@@ -206,13 +206,13 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         for a in range(1, q // 2 + 1):
             turn = np.exp(-2j * np.pi * a / q) * (2 if 2 * a < q else 1) / q
             part = spectrum[self._multiples(a, t - 1, lines)]
-            found += turn.real * part.real - turn.imag * part.imag  # with that of -a, its conjugate
+            found += turn.real * part.real - turn.imag * part.imag  # with the conjugate, for -a
         found[1:] += inner[self._points[1 : found.size]]
         found[0] += values[:smaller].sum()
         return np.concatenate([inner + (through + origin) / q, found[: wanted - smaller]])
 
     def _multiples(self, factor: int, length: int, lines: int) -> Positions:
-        """Return factor times each vector with a first number < lines, as numbers to base q."""
+        """Return factor times each vector with a first number < lines, as numbers in base q."""
         digits = np.arange(self.prime) * factor % self.prime
         found = digits[:lines]
         for _ in range(length - 1):
@@ -233,24 +233,24 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
 
 
 def _points(dimension: int, prime: int) -> int:
-    """Return how many points PG(dimension - 1, prime) has, (q ** t - 1) / (q - 1)."""
+    """Return the number of points of PG(dimension - 1, prime), (q ** t - 1) / (q - 1)."""
     return int((prime**dimension - 1) // (prime - 1))
 
 
 def _dimension(size: int, prime: int) -> int:
-    """Return the least length of vectors, at least 2, for so many points."""
+    """Return the least length of vectors, at least 2, with at least `size` points."""
     return next(t for t in range(2, 64) if _points(t, prime) >= size)
 
 
 def work(size: int, prime: int) -> float:
-    """Return about how many steps the own estimate from a tally takes, by `size` and `prime`."""
+    """Return the approximate number of steps of the own estimate, from `size` and `prime`."""
     t = _dimension(size, prime)
     return float(8 * prime ** (t - 1) * math.log2(_points(t, prime)) + size * prime)
 
 
 def _primes_to_try(size: int, epsilon: float) -> list[int]:
-    """Return the primes about the best one with transforms that are small enough."""
-    # A prime from size - 1 on needs no third number; the next one is below twice that.
+    """Return the primes near the best one that have small enough transforms."""
+    # A prime from size - 1 on has vectors of 2 numbers. The next prime is below twice that.
     largest = min(4 * math.exp(epsilon) + 8, 2 * size)
     return [
         q
@@ -261,7 +261,7 @@ def _primes_to_try(size: int, epsilon: float) -> list[int]:
 
 
 def _variance(size: int, prime: int, epsilon: float) -> float:
-    """Return n times the variance of a category as frequent as all others, by the own inverse."""
+    """Return n times the variance of the own estimate, for equally frequent categories."""
     t = _dimension(size, prime)
     reports, members, shared = (_points(t - less, prime) for less in range(3))
     p = members / (members + (reports - members) * math.exp(-epsilon))
@@ -272,7 +272,7 @@ def _variance(size: int, prime: int, epsilon: float) -> float:
 
 
 def primes_up_to(largest: int) -> Counts:
-    """Return the primes that are not above the `largest`, by the sieve of Eratosthenes."""
+    """Return the primes up to the `largest`, by the sieve of Eratosthenes."""
     prime = np.ones(max(largest, 1) + 1, dtype=bool)
     prime[:2] = False
     for factor in range(2, int(largest**0.5) + 1):

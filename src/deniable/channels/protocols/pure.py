@@ -1,4 +1,4 @@
-"""Two-level channels: a set of values, each of one probability, supports each category."""
+"""Two-level channels: one probability for the values that support a category, one for others."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -17,28 +17,28 @@ from deniable.channels.maps import SINGULAR_WEIGHT, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial
 
-MAX_TALLY = 2**27  # reports up to which one counter a report is kept: a gigabyte
+MAX_TALLY = 2**27  # largest number of randomized values with a counter for each: a gigabyte
 CHUNK_RECORDS = 1 << 16  # draws and codes of a chunk stay in the processor's cache
 
 
 class TwoLevelChannel(Channel):
-    """A channel by a block design: P[u, v] is high for v in S_u, and low for any other value.
+    """A channel from a block design: P[u, v] is high for v in S_u, and low for any other value.
 
     There are at least 2 `categories`. A set S_u of c of the m values supports category u, and any
     two sets share l values. One float in [0, 1] is stored, the `probability` p that a value
-    supports the true category. The matrix that is drawn from has exactly
+    supports the true category. The exact matrix of the draws has
 
         high = p / c,    low = (1 - p) / (m - c),    parity = high / low, or low / high.
 
     A value supports any other category with probability q = l high + (c - l) low. So the proportion
-    of values in S_u is unbiased for q + (p - q) pi_u. Its own left inverse, for any true
+    of values in S_u is unbiased for q + (p - q) pi_u. The own left inverse, for any true
     distribution, is
 
         D[v, u] = (1[v in S_u] - q) / (p - q).
 
     A kind supplies m, c and l, sums over sets, tests of membership, and value number j for category
-    u: below c the members of S_u, from c on the others. All vectors may have leading batch axes.
-    `ChannelError` is raised if a parameter is out of range.
+    u: for j < c a member of S_u, for j >= c another value. All vectors may have leading batch axes.
+    Raises `ChannelError` if a parameter is out of range.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing].
     """
@@ -56,18 +56,19 @@ class TwoLevelChannel(Channel):
 
     @abstractmethod
     def membership_sums(self, values: Floats) -> Floats:
-        """Return the sums of `values` over each S_u: from shape (..., reports) to (..., size)."""
+        """Return the sums of `values`, shape (..., reports), over each S_u, shape (..., size)."""
 
     @abstractmethod
     def point_sums(self, weights: Floats) -> Floats:
         """Return for each value the sum of the `weights` of the categories that it supports.
 
-        From shape (..., size) to (..., reports): the transpose of `membership_sums`.
+        The `weights` have the shape (..., size), and the result (..., reports). This is the
+        transpose of `membership_sums`.
         """
 
     @abstractmethod
     def supported_by(self, reports: Codes, category: int) -> Flags:
-        """Return which of `reports`, values of any shape, support a `category`."""
+        """Return whether `reports`, values of any shape, support a `category`; the same shape."""
 
     @property
     def singular(self) -> bool:
@@ -102,8 +103,8 @@ class TwoLevelChannel(Channel):
     def own_variance(self, proportions: npt.ArrayLike = 0.0) -> Floats:
         """Return n times the variance of the own estimate of categories of these `proportions`.
 
-        l (1 - l) / (p - q) ** 2 with l = q + (p - q) pi, for any proportions of the others. By
-        default the category is rare. SOURCE: [local_hashing].
+        It is s (1 - s) / (p - q) ** 2 with s = q + (p - q) pi, for any proportions of the other
+        categories. By default the category is rare. SOURCE: [local_hashing].
         """
         self.refuse_singular()
         supported = self.support_of_others + self.gain * np.asarray(proportions, dtype=float)
@@ -115,11 +116,11 @@ class TwoLevelChannel(Channel):
         return DenseChannel(self.matrix(), np.asarray(proportions, dtype=float))
 
     def refuse_large_tally(self, limit: int = MAX_TALLY) -> None:
-        """Raise `ChannelError` if there are over `limit` values, too many for one number each."""
+        """Raise `ChannelError` if there are over `limit` values, too many for a counter each."""
         if self.reports > limit:
             raise ChannelError(
-                f"{self.reports:,} reports are too many to have a number each (limit {limit:,}); "
-                "take another protocol, such as `best_protocol` chooses"
+                f"{self.reports:,} randomized values are too many for a counter each (limit "
+                f"{limit:,}); use another protocol, for example the result of `best_protocol`"
             )
 
     @property
@@ -134,31 +135,31 @@ class TwoLevelChannel(Channel):
 
     @abstractmethod
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return value number j of category u, for each pair: j < c are the members of S_u.
+        """Return value number j of category u for each pair; for j < c it is a member of S_u.
 
-        The u are `categories`, the j `indexes`, both int64 and of one shape, in 0 .. size - 1 and 0
-        .. reports - 1. For one category the values are a permutation of the indexes.
+        The u are `categories`, in 0 .. size - 1, and the j are `indexes`, in 0 .. reports - 1. Both
+        are int64 and of one shape. For one category the values are a permutation of the indexes.
         """
 
     def _check_probability(self) -> None:
-        """Store the probability as a float; refuse one outside [0, 1]."""
+        """Store the probability as a float; raise `ChannelError` if it is outside [0, 1]."""
         refuse_no_number("the probability", self.probability)
         probability = float(self.probability)
         if not 0 <= probability <= 1:
             raise ChannelError(
-                f"the probability of a report in the set of the true category is {probability}; "
+                f"the probability of a value in the set of the true category is {probability}; "
                 "it must be in [0, 1]"
             )
         object.__setattr__(self, "probability", probability)
 
     @property
     def high(self) -> Fraction:
-        """Pr(a value in S_u | u), as it is drawn."""
+        """Exact probability of each value in S_u, for true category u."""
         return Fraction(self.probability) / self.members
 
     @property
     def low(self) -> Fraction:
-        """Pr(a value not in S_u | u), as it is drawn."""
+        """Exact probability of each value outside of S_u, for true category u."""
         return (1 - Fraction(self.probability)) / (self.reports - self.members)
 
     @cached_property
@@ -207,7 +208,7 @@ class TwoLevelChannel(Channel):
         return self._placed(true, lambda part: self._levels.draw_keyed(column.chosen(part)))
 
     def _placed(self, true: Codes, indexes: Callable[[slice], Counts]) -> Codes:
-        """Turn the index that is drawn for each record into a value."""
+        """Return the value of the index that is drawn for each record."""
         reports = np.empty(true.size, dtype=self._report_type(true))
         flat = true.reshape(-1)
         for start in range(0, flat.size, CHUNK_RECORDS):
@@ -245,7 +246,7 @@ class TwoLevelChannel(Channel):
 
 
 def refuse_few_categories(size: int, what: str) -> None:
-    """Raise `ChannelError` unless a protocol, `what`, has at least two categories, `size`."""
+    """Raise `ChannelError` unless a protocol, `what`, has a `size` of at least 2 categories."""
     refuse_other_than_whole("the number of categories", size, 0)
     if size < 2:
         raise ChannelError(f"{what} is for at least 2 categories, not {size}")
@@ -254,8 +255,8 @@ def refuse_few_categories(size: int, what: str) -> None:
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:
     """Return the largest p of a two-level channel with an exact epsilon of at most `epsilon`.
 
-    p = c exp(epsilon) / (c exp(epsilon) + m - c) before rounding, with m `reports`, c `members` in
-    a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for floats.
+    Before rounding, p = c exp(epsilon) / (c exp(epsilon) + m - c), with m `reports`, and c
+    `members` in a set. Raises `ChannelError` if epsilon is not in (0, 30], or too small for floats.
     """
     refuse_epsilon(epsilon)
     others = reports - members

@@ -1,4 +1,4 @@
-"""Subset selection: a value is a subset of the categories, more likely with the true one."""
+"""Subset selection: a value is a subset of categories, more likely if it has the true one."""
 
 import itertools
 import math
@@ -15,18 +15,18 @@ from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import pure
 from deniable.errors import ChannelError
 
-MAX_ENUMERATED = 2**24  # subsets up to which all of them are gone through, for sums over a tally
+MAX_ENUMERATED = 2**24  # largest number of subsets that are enumerated, for sums over a tally
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetSelection(pure.TwoLevelChannel):
-    """Report a subset of d of the k categories: with the true one among them, or without it.
+    """Subset selection: a value is a subset of d of the k categories, with or without the true one.
 
-    m = C(k, d), c = C(k - 1, d - 1), l = C(k - 2, d - 2). With d about k / (exp(epsilon) + 1) no
-    channel of this epsilon has a lower worst mean variance as the records grow. d = 1 is
-    generalized randomized response. The subset {a_1 < ... < a_d} has the code C(a_1, 1) + ... +
-    C(a_d, d): colexicographic order. The `subset_size` is d, from 1 to k - 1, with C(k, d) below 2
-    ** 63; `categories` and `probability` are as in `TwoLevelChannel`.
+    There are m = C(k, d) values, c = C(k - 1, d - 1), l = C(k - 2, d - 2). With d about k /
+    (exp(epsilon) + 1), no channel of this epsilon has a lower worst mean variance as the number of
+    records grows. For d = 1 it is generalized randomized response. The subset {a_1 < ... < a_d} has
+    the code C(a_1, 1) + ... + C(a_d, d): colexicographic order. The `subset_size` is d, from 1 to k
+    - 1, with C(k, d) below 2 ** 63; `categories` and `probability` are as in `TwoLevelChannel`.
 
     SOURCE: Ye and Barg 2018, [subset_selection].
 
@@ -52,11 +52,11 @@ class SubsetSelection(pure.TwoLevelChannel):
                 f"subsets of {self.subset_size} of {self.size} categories; choose from 1 to "
                 f"{self.size - 1}"
             )
-        # Counted only where that is quick: 64 of 128 or more are over 2 ** 63 for sure.
+        # Counted only if this is quick: subsets of 64 of 128 or more are always over 2 ** 63.
         if min(self.subset_size, self.size - self.subset_size) > 63 or self.reports >= 2**63:
             raise ChannelError(
                 f"there are over 2 ** 63 subsets of {self.subset_size} of {self.size} categories, "
-                "which 63 bits cannot number; choose another size, or ProjectiveGeometry"
+                "too many for codes of 63 bits; choose another size, or ProjectiveGeometry"
             )
         self._check_probability()
 
@@ -70,8 +70,8 @@ class SubsetSelection(pure.TwoLevelChannel):
     ) -> "SubsetSelection":
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30].
 
-        By default the `subset_size`, among those with subsets that can be numbered, gives the own
-        estimate of a category as frequent as all others the least variance.
+        The default `subset_size` has the least variance of the own estimate for equally frequent
+        categories, among sizes with fewer than 2 ** 63 subsets.
         """
         pure.refuse_few_categories(size, "subset selection")
         refuse_epsilon(epsilon)
@@ -96,10 +96,11 @@ class SubsetSelection(pure.TwoLevelChannel):
         return math.comb(self.size - 2, self.subset_size - 2) if self.subset_size > 1 else 0
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return value number j: in the order of their codes among the categories but u.
+        """Return value number j: first subsets with u, then without u, sorted by other elements.
 
-        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. Number j < c
-        has d - 1 categories besides u, number j - c has d others.
+        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. For j < c
+        the subset has u and d - 1 other categories, number j among these subsets. For j >= c it has
+        d other categories, number j - c.
         """
         reports = np.empty_like(indexes)
         own = indexes < self.members
@@ -109,7 +110,7 @@ class SubsetSelection(pure.TwoLevelChannel):
         return reports
 
     def _codes(self, categories: Counts, ranks: Counts, others: int) -> Counts:
-        """Return the codes of subsets of so many other categories, by rank, and of u if needed."""
+        """Return codes of subsets: `others` other categories, by rank, and u if one is missing."""
         codes, smaller = np.zeros_like(ranks), np.zeros_like(ranks)
         inserted, left = self.subset_size - others, ranks.copy()
         for position in range(others, 0, -1):
@@ -129,7 +130,7 @@ class SubsetSelection(pure.TwoLevelChannel):
 
     @cached_property
     def _binomials(self) -> Counts:
-        """C(a, i) for position i of an element a of a subset, 0 where a cannot stand there."""
+        """C(a, i) for position i of an element a of a subset; 0 if a cannot be at position i."""
         table = np.zeros((self.subset_size + 1, self.size), dtype=np.int64)
         room = self.size - self.subset_size
         table[0, :room] = 1
@@ -166,7 +167,7 @@ class SubsetSelection(pure.TwoLevelChannel):
         return np.concatenate(sums).T.reshape(*np.shape(weights)[:-1], self.reports)
 
     def _subsets(self) -> Iterator[tuple[int, Sparse]]:
-        """Yield rows of the incidence of subsets and categories, in batches, with the first row."""
+        """Yield batches of the incidence matrix, subsets by categories, with their first rows."""
         self.refuse_large_tally(MAX_ENUMERATED)
         yield 0, self._first_subsets
         for start in range(pure.CHUNK_RECORDS, self.reports, pure.CHUNK_RECORDS):
@@ -185,9 +186,9 @@ class SubsetSelection(pure.TwoLevelChannel):
 
 
 def _variance(size: int, subset_size: int, epsilon: float) -> float:
-    """Return n times the variance of a category as frequent as all others, by the own inverse.
+    """Return n times the variance of the own estimate, for equally frequent categories.
 
-    SOURCE: [subset_selection], for the file and the sampling of its records together.
+    SOURCE: [subset_selection]; the variance includes the sampling of the records.
     """
     d = subset_size
     p = d / (d + (size - d) * math.exp(-epsilon))
