@@ -243,34 +243,34 @@ def test_nearest_correlations_are_near_and_definite() -> None:
 # ---- files --------------------------------------------------------------------------------------
 
 MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "no margins": (lambda v: v.update(margins=[]), "margins must be one or more"),
+    "no margins": (lambda v: v.update(margins=[]), "needs one or more attributes"),
     "missing": (lambda v: v.pop("correlations"), "the entry 'correlations' is missing"),
     "missing in margin": (lambda v: v["margins"][0].pop("name"), "the entry 'name' is missing"),
-    "twice": (lambda v: v["margins"][1].update(name="a"), "with names that differ"),
+    "twice": (lambda v: v["margins"][1].update(name="a"), "with different names"),
     "too many": (
         lambda v: (
             v.update(probabilities=np.linspace(0, 1, 102).tolist()),
             v["margins"][0].update(quantiles=list(range(102))),
         ),
-        "margin of 'a': 102 quantiles at 102 probabilities; allowed: 2 to 101",
+        "marginal distribution of 'a': 102 quantiles at 102 probabilities; allowed: 2 to 101",
     ),
     "not one each": (
         lambda v: v["margins"][0].update(quantiles=[1, 2, 3]),
-        "margin of 'a': 3 quantiles at 2 probabilities",
+        "marginal distribution of 'a': 3 quantiles at 2 probabilities",
     ),
     "decreasing": (
         lambda v: v["margins"][0].update(quantiles=[2, 1]),
-        "margin of 'a': quantiles must be finite numbers that do not decrease",
+        "marginal distribution of 'a': quantiles must be finite numbers that do not decrease",
     ),
     "nan": (
         lambda v: v["margins"][0].update(quantiles=[0, float("nan")]),
-        "margin of 'a': quantiles must be finite",
+        "marginal distribution of 'a': quantiles must be finite",
     ),
     "probabilities": (lambda v: v.update(probabilities=[0, 0.9]), "must increase from 0 to 1"),
     "decimals": (lambda v: v["margins"][0].update(decimals=-1), "-1 decimals; allowed: 0 to 15"),
-    "shares": (lambda v: v["class"].update(shares=[0.5, 0.4]), "the shares do not sum to 1"),
-    "negative share": (lambda v: v["class"].update(shares=[-0.5, 1.5]), "a share is outside"),
-    "one share": (lambda v: v["class"].update(shares=[1]), "2 classes and 1 shares"),
+    "shares": (lambda v: v["class"].update(shares=[0.5, 0.4]), "the proportions do not sum to 1"),
+    "negative share": (lambda v: v["class"].update(shares=[-0.5, 1.5]), "a proportion is outside"),
+    "one share": (lambda v: v["class"].update(shares=[1]), "2 classes and 1 proportions"),
     "size": (
         lambda v: v["correlations"].pop(),
         "correlations have the shape (2, 2); there must be 3",
@@ -304,7 +304,7 @@ def test_read_names_a_file_that_is_absent_or_no_json(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.json: No such file"):
         copula.read(tmp_path / "absent.json")
     (tmp_path / "half.json").write_text('{"margins": [')
-    with pytest.raises(DataError, match=r"half\.json: no JSON"):
+    with pytest.raises(DataError, match=r"half\.json: not fitted"):
         copula.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]")
     with pytest.raises(DataError, match=r"list\.json: not fitted parameters in JSON"):

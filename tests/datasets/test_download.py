@@ -218,7 +218,10 @@ def test_a_dead_first_address_leaves_time_for_the_second(
 def test_what_is_too_large_is_given_up(server: Server, target: Path, path: str) -> None:
     limits = replace(PATIENT, most_bytes=len(GOOD) - 1)
     message = failing(server.url(path), target, limits)
-    assert f"larger than {len(GOOD) - 1:,} bytes, the manifest's `bytes` or, without" in message
+    assert (
+        f"larger than {len(GOOD) - 1:,} bytes, the limit `bytes` in the manifest or the default"
+        in message
+    )
 
 
 @pytest.mark.parametrize("path", ["good.data", "gzip.data"])

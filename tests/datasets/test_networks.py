@@ -166,7 +166,7 @@ def test_a_file_of_another_network_is_refused(
     taken: dict[str, BayesianNetwork], tmp_path: Path
 ) -> None:
     networks.write(tmp_path / "alarm.json", taken["survey"])
-    with pytest.raises(DataError, match="it says that it holds the network 'survey', not 'alarm'"):
+    with pytest.raises(DataError, match="its provenance has the network 'survey', not 'alarm'"):
         networks.from_resources("alarm", tmp_path)
     with pytest.raises(DataError, match=r"child\.json: No such file"):
         networks.from_resources("child", tmp_path)

@@ -186,7 +186,7 @@ def test_read_csv_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("age,sex\n0x10,f\n", "has '0x10', which is not a number"),
         ("age,sex\n1,f\n2,x\n", "record 2, column 'sex' has the unknown category 'x'; recode"),
         ("age,sex\n1,\n", "record 1, column 'sex' has a missing value"),
-        ("age,sex\n1,f\n2\n", "record 2 ('2') has 1 value in place of 2; correct that row"),
+        ("age,sex\n1,f\n2\n", "record 2 ('2') has 1 value instead of 2; correct that row"),
         ("age;sex\n1;f\n", "one column, 'age;sex', with the delimiter ','; give the delimiter"),
         ("pay,sex\n1,f\n", "no column 'age' in the header (pay, sex)"),
         ("age,age,sex\n1,2,f\n", "more than one column 'age' in the header"),

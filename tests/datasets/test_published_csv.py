@@ -153,20 +153,20 @@ MALFORMED = {
     ),
     "short row": (
         b"a,b\nx,u\nx\n",
-        r"record 2 \('x'\) has 1 value in place of 2; correct that row",
+        r"record 2 \('x'\) has 1 value instead of 2; correct that row",
     ),
-    "long row": (b"a,b\nx,u,z\n", r"record 1 \('x,u,z'\) has 3 values in place of 2"),
-    "white space row": (b"a,b\nx,u\n  \n", r"record 2 \('  '\) has 1 value in place of 2"),
-    "delimiter changes": (b"a,b\nx,u\nx;u\n", r"record 2 \('x;u'\) has 1 value in place of 2"),
+    "long row": (b"a,b\nx,u,z\n", r"record 1 \('x,u,z'\) has 3 values instead of 2"),
+    "white space row": (b"a,b\nx,u\n  \n", r"record 2 \('  '\) has 1 value instead of 2"),
+    "delimiter changes": (b"a,b\nx,u\nx;u\n", r"record 2 \('x;u'\) has 1 value instead of 2"),
     "late short row": (
         b"a,b\n" + GOOD + b"x\n",
-        rf"record {MANY + 1:,} \('x'\) has 1 value in place",
+        rf"record {MANY + 1:,} \('x'\) has 1 value instead",
     ),
     "late short row after blank lines": (
         b"a,b\n\n" + GOOD + b"\n\ny\n",
-        rf"record {MANY + 1:,} \('y'\) has 1 value in place",
+        rf"record {MANY + 1:,} \('y'\) has 1 value instead",
     ),
-    "last row cut": (b"a,b\n" + GOOD + b"y", rf"record {MANY + 1:,} \('y'\) has 1 value in place"),
+    "last row cut": (b"a,b\n" + GOOD + b"y", rf"record {MANY + 1:,} \('y'\) has 1 value instead"),
     "missing value": (b"a,b\nx,u\n,u\n", r"record 2, column 'a' has a missing value"),
     "missing quoted value": (b'a,b\nx,""\n', r"record 1, column 'b' has a missing value"),
     "white space for a value": (b"a,b\nx,  \n", r"record 1, column 'b' has a missing value"),
@@ -197,8 +197,8 @@ MALFORMED = {
     "UTF-16": ("a,b\nx,u\n".encode("utf-16"), "line 1 is not text in the encoding"),
     "zeros": (bytes(1000), r"no column 'a' in the header \(\\x00\\x00.* \.\.\.\)"),
     "image": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "line 1 is not text in the encoding"),
-    "zip": (b"PK\x03\x04" + bytes(200), "this is ZIP or a spreadsheet, no CSV; unpack"),
-    "gzip": (b"\x1f\x8b\x08\x00" + bytes(range(200)), "this is gzip, no CSV; unpack"),
+    "zip": (b"PK\x03\x04" + bytes(200), "this is ZIP or a spreadsheet, not CSV; unpack"),
+    "gzip": (b"\x1f\x8b\x08\x00" + bytes(range(200)), "this is gzip, not CSV; unpack"),
     "one endless line": (b"a,b," + b"x" * (2 << 20), "no records"),
     "thousands of columns": (b"c,b" * 9000 + b"\nx\n", r"no column 'a' in the header .* \.\.\.\)"),
     "one endless value": (
@@ -234,14 +234,14 @@ def test_malformed_files_give_one_clear_message(
 def test_positions_beyond_the_first_line(file: Path) -> None:
     file.write_bytes(b"x,u\ny,z\n")
     with pytest.raises(
-        DataError, match=r"first line has 2 columns, but column 2 \(from 0\) is want"
+        DataError, match=r"first line has 2 columns, but column 2 \(from 0\) is need"
     ):
         read(file, positions=(0, 2))
 
 
 def test_rows_are_counted_from_the_first_without_a_header(file: Path) -> None:
     file.write_bytes(b"x,u\ny\n")
-    with pytest.raises(DataError, match=r"record 2 \('y'\) has 1 value in place of 2"):
+    with pytest.raises(DataError, match=r"record 2 \('y'\) has 1 value instead of 2"):
         read(file, positions=(0, 1))
     file.write_bytes(b"x,x\n")
     with pytest.raises(DataError, match="record 1, column 'b' has the unknown category 'x'"):

@@ -194,7 +194,7 @@ def test_public_passes_the_mirror_over(job: Job, server: Server, full_mirror: Pa
 def test_mirror_that_lacks_the_file_is_passed_over(job: Job, server: Server, mirror: Path) -> None:
     assert job("auto", mirror) == PUBLISHED
     assert len(server.asked) == 1
-    assert job.said[0] == f"colours.data: the mirror {mirror} lacks it and is passed over"
+    assert job.said[0] == f"colours.data: the mirror {mirror} lacks it and is skipped"
 
 
 @pytest.mark.parametrize("source", ["auto", "mirror"])

@@ -240,7 +240,7 @@ def test_fitting_and_drawing_again_gives_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_support": 5}, "min_support is 5; it must lie between 9"),
+        ({"min_support": 5}, "min_support is 5; it must be between 9"),
         ({"min_support": 25}, r"and 24 \(the number of records\)"),
         ({"min_support": 9, "max_parents": -1}, "max_parents is -1"),
         ({"min_support": 9, "min_cell": 0}, "min_cell 0; give"),
@@ -342,7 +342,7 @@ def test_read_names_a_file_that_is_absent_or_no_json(tmp_path):
     with pytest.raises(DataError, match=r"absent\.json: No such file"):
         networks.read(tmp_path / "absent.json")
     (tmp_path / "half.json").write_text('{"tables": [', encoding="utf-8")
-    with pytest.raises(DataError, match=r"half\.json: no JSON"):
+    with pytest.raises(DataError, match=r"half\.json: not fitted"):
         networks.read(tmp_path / "half.json")
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DataError, match=r"list\.json: not fitted parameters in JSON"):

@@ -1,4 +1,4 @@
-"""Read the manifest; download, read and replace its data sets; draw from Bayesian networks."""
+"""Data sets: manifest, downloads, published records, surrogates and files drawn from networks."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Define Gaussian copulas of numeric attributes and a class, by quantiles, and their files."""
+"""Gaussian copulas of numeric attributes and a class, by quantiles, and their JSON files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError
 from deniable.files import json_line, read_fitted, write_text
 
-MAX_QUANTILES = 101  # of a margin: more would come near to the records themselves
+MAX_QUANTILES = 101  # of an attribute; more would approximate the records themselves
 SUM_TOLERANCE = 1e-6
 ABOUT = (
     "A Gaussian copula: parameters, no records. Each margin has its quantiles at the probabilities "
@@ -23,11 +23,11 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class MarginModel:
-    """The distribution of the numeric attribute `name`.
+    """The marginal distribution of the numeric attribute `name`.
 
-    The `probabilities`, 2 to 101, increase from 0 to 1. Equal neighbours among the `quantiles` make
-    an atom. Values are rounded to `decimals`, so that ties of the file are kept; None means no
-    rounding. A `DataError` is raised for invalid values.
+    The `probabilities`, 2 to 101, increase from 0 to 1. Neighbouring `quantiles` that are equal
+    form an atom. Values are rounded to `decimals`, 0 to 15, so that ties of the file are kept; None
+    means no rounding. Raises `DataError` for invalid values.
     """
 
     name: str
@@ -36,12 +36,12 @@ class MarginModel:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        where = f"margin of {self.name!r}"
+        where = f"marginal distribution of {self.name!r}"
         number = len(self.quantiles)
         if not 2 <= number <= MAX_QUANTILES or number != len(self.probabilities):
             raise DataError(
                 f"{where}: {number} quantiles at {len(self.probabilities)} probabilities; allowed: "
-                f"2 to {MAX_QUANTILES}, one each"
+                f"2 to {MAX_QUANTILES}, one for each probability"
             )
         steps = np.array(self.probabilities)
         if steps[0] != 0 or steps[-1] != 1 or not (np.diff(steps) > 0).all():
@@ -53,7 +53,7 @@ class MarginModel:
             raise DataError(f"{where}: {self.decimals} decimals; allowed: 0 to 15, or null")
 
     def at(self, probabilities: Floats) -> Floats:
-        """Return the values at `probabilities` in 0 .. 1."""
+        """Return the quantiles at `probabilities` in [0, 1], rounded; of the same shape."""
         values = np.interp(probabilities, self.probabilities, self.quantiles)
         return values if self.decimals is None else np.round(values, self.decimals)
 
@@ -62,9 +62,9 @@ class MarginModel:
 class Copula:
     """A joint distribution of numeric attributes, and of the class if there is one.
 
-    All `margins` have the same probabilities. Without a class, `class_name`, `classes` and
-    `shares`, the probabilities of the classes, are empty. A `DataError` is raised if names repeat,
-    shares do not sum to 1 within 1e-6, or correlations are invalid.
+    The marginal distributions, `margins`, all have the same probabilities. Without a class,
+    `class_name`, `classes` and `shares`, the probabilities of the classes, are empty. Raises
+    `DataError` if names repeat, `shares` do not sum to 1 within 1e-6, or correlations are invalid.
 
     Parameters
     ----------
@@ -84,24 +84,24 @@ class Copula:
     def __post_init__(self) -> None:
         names = [margin.name for margin in self.margins]
         if not names or len(set(names)) < len(names):
-            raise DataError("margins must be one or more, with names that differ")
+            raise DataError("a copula needs one or more attributes, with different names")
         if len({margin.probabilities for margin in self.margins}) > 1:
-            raise DataError("margins must have their quantiles at the same probabilities")
+            raise DataError("all attributes must have quantiles at the same probabilities")
         if bool(self.class_name) != bool(self.classes) or len(self.shares) != len(self.classes):
             raise DataError(
                 f"the class {self.class_name!r} has {len(self.classes)} classes and "
-                f"{len(self.shares)} shares; give each class a share"
+                f"{len(self.shares)} proportions; give one for each class"
             )
         if self.shares:
             if not all(0 <= share <= 1 for share in self.shares):
-                raise DataError(f"class {self.class_name!r}: a share is outside 0 .. 1")
+                raise DataError(f"class {self.class_name!r}: a proportion is outside 0 .. 1")
             if abs(sum(self.shares) - 1) > SUM_TOLERANCE:
-                raise DataError(f"class {self.class_name!r}: the shares do not sum to 1")
+                raise DataError(f"class {self.class_name!r}: the proportions do not sum to 1")
         size, correlations = len(names) + bool(self.classes), self.correlations
         if correlations.shape != (size, size):
             raise DataError(
                 f"correlations have the shape {correlations.shape}; there must be {size} rows and "
-                "columns, one for each margin and one for the class"
+                "columns, one for each attribute and one for the class"
             )
         symmetric = np.isfinite(correlations).all() and (correlations == correlations.T).all()
         if not symmetric or (np.diag(correlations) != 1).any():
@@ -116,7 +116,7 @@ class Copula:
 
 
 def to_json(copula: Copula) -> dict[str, Any]:
-    """Describe a `copula` in plain JSON values."""
+    """Return a `copula` as plain JSON values."""
     return {
         "about": ABOUT,
         "provenance": dict(copula.provenance),
@@ -140,7 +140,7 @@ def to_json(copula: Copula) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> Copula:
-    """Rebuild a copula from a `value` of `to_json`; an invalid one is a `DataError`."""
+    """Return the copula of a `value` of `to_json`; raise `DataError` if it is invalid."""
     probabilities = tuple(map(float, value["probabilities"]))
     margins = tuple(
         MarginModel(
@@ -166,7 +166,7 @@ def from_json(value: Any) -> Copula:
 
 
 def write(path: Path | str, copula: Copula) -> None:
-    """Write a `copula` to `path` as JSON, with one line per margin and row."""
+    """Write a `copula` to `path` as JSON, with one line per attribute and row."""
     entries = []
     for key, part in to_json(copula).items():
         if isinstance(part, list) and not isinstance(part[0], float):
@@ -177,5 +177,5 @@ def write(path: Path | str, copula: Copula) -> None:
 
 
 def read(path: Path | str) -> Copula:
-    """Read the copula at `path`; a `DataError` names the file and the error."""
+    """Read the copula at `path`; raise `DataError`, with the file, if this is impossible."""
     return read_fitted(path, from_json)

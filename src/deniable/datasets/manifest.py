@@ -1,4 +1,4 @@
-"""Read the manifest of data sets: the published files and the attributes to read."""
+"""The manifest of data sets: the published files and the attributes to read."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from deniable.validation import LONGEST_NAME, Strict, fault_lines, read_yaml
 
 
 def _holding(words: str, holds: Callable[[Any], object] = bool) -> AfterValidator:
-    """Return a validator that refuses other values, with `words` for the allowed ones."""
+    """Return a validator for values that `holds` accepts; `words` describe them in messages."""
 
     def refuse(value: Any) -> Any:
         if not holds(value):
@@ -62,7 +62,7 @@ Delimiter = Annotated[
     str, _holding("one ASCII character in quotes", lambda text: len(text) == 1 and text.isascii())
 ]
 Item = TypeVar("Item")
-# Lists in YAML, tuples here; what is in them stays strict.
+# Lists in YAML, tuples here; their elements stay strict.
 AnyNumber = Annotated[tuple[Item, ...], Field(strict=False)]
 Some = Annotated[AnyNumber[Item], _holding("a list that is not empty")]
 Increasing = _holding("numbers that increase", lambda values: sorted(set(values)) == list(values))
@@ -96,8 +96,8 @@ class _Coded(_Column):
         other = ("categories", "scale") if self.edges else ("open_below", "open_above")
         for key in self.model_fields_set.intersection(other):
             kind = "edges" if self.edges else "categories"
-            raise ValueError(f"{key} is not used beside {kind}; remove it")
-        _ = self.attribute  # refuses what makes none
+            raise ValueError(f"{key} is not used together with {kind}; remove it")
+        _ = self.attribute  # raises an error if the values form no attribute
         return self
 
     @cached_property
@@ -119,8 +119,8 @@ class _Measurement(_Column):
 class ClassAttribute(_Column):
     """The attribute that classifies records.
 
-    In a file of numbers, each of `classes` but the last goes up to one of `at_most`. Without
-    `at_most` the file names the classes. The `position`, from 0, is given if there is no header.
+    If the file has numbers, `at_most` are the upper ends of all `classes` but the last. Without
+    `at_most` the file has the names of classes. A file without a header needs a `position`, from 0.
     """
 
     classes: Annotated[AnyNumber[Trimmed], Different]
@@ -131,7 +131,7 @@ class ClassAttribute(_Column):
         if "at_most" in self.model_fields_set and len(self.at_most) != len(self.classes) - 1:
             raise ValueError(
                 f"at_most is {[*self.at_most]!r:.80}; allowed: one number fewer than the "
-                f"{len(self.classes)} classes, for the last class has no upper end"
+                f"{len(self.classes)} classes, because the last class has no upper end"
             )
         return self
 
@@ -139,11 +139,11 @@ class ClassAttribute(_Column):
 class PublishedFile(Strict):
     """A published file with a `title`, a `citation` of its source, and its `file` name.
 
-    The `address` is public, http or https. A file with another digest than `sha256` is refused.
-    There are `records`, at least one. The `delimiter` is empty unless the file is CSV. If `header`,
-    the first line names the columns; attributes are then found by name. The `surrogate` is the path
-    of its parameters, relative to the manifest's folder. A download has at most so many `bytes`, by
-    default 200 million.
+    The `address` is public, http or https. A file with another digest than `sha256` is refused. The
+    file has so many `records`, at least 1. The `delimiter` is empty unless the file is CSV. If
+    `header`, the first line names the columns, and attributes are found by name. The `surrogate` is
+    the path of its parameters, relative to the manifest's folder. A download has at most so many
+    `bytes`, by default 200 million.
     """
 
     title: Text
@@ -159,7 +159,7 @@ class PublishedFile(Strict):
     _name: str = ""
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the name from the `context`, set by `load_manifest`."""
+        """Set the name to the `context`, which `load_manifest` gives."""
         self._name = context or ""
 
     @property
@@ -194,7 +194,7 @@ class PublishedFile(Strict):
 
 
 class Dataset(PublishedFile):
-    """A published file with categorical attributes: categories, or intervals.
+    """A published file with categorical attributes, given by categories or intervals.
 
     For `title`, `citation`, `file`, `address`, `sha256`, `records`, `surrogate`, `bytes`,
     `delimiter` and `header` see `PublishedFile`; the last two must be given.
@@ -215,15 +215,14 @@ class Dataset(PublishedFile):
 
 
 class NumericDataset(PublishedFile):
-    """A published file with numbers, and a class if there is one.
+    """A published file with numeric attributes, and a class if there is one.
 
-    An rda file (R data) holds one data frame with named columns. For `title`, `citation`, `file`,
-    `address`, `sha256`, `records`, `surrogate`, `bytes`, `delimiter` and `header` see
-    `PublishedFile`. A csv file must have the last two, an rda file has neither. The `format` is
-    "csv" or "rda".
+    The `format` is "csv" or "rda". An rda file (R data) has one data frame with named columns. For
+    `title`, `citation`, `file`, `address`, `sha256`, `records`, `surrogate`, `bytes`, `delimiter`
+    and `header` see `PublishedFile`. A csv file must have the last two; an rda file has neither.
 
-    Each of `numeric_attributes` has a name, a position (from 0) without a header, and public
-    bounds, if known. `class_attribute` is the key `class` in the manifest.
+    Each of `numeric_attributes` has a name, a position (from 0) if the file has no header, and
+    public bounds, if known. `class_attribute` is the key `class` in the manifest.
     """
 
     format: Literal["csv", "rda"] = "csv"
@@ -250,7 +249,7 @@ class NumericDataset(PublishedFile):
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """Public bounds (lower, upper) by attribute: noise then needs no look at the records."""
+        """Public bounds (lower, upper) by attribute; with them, noise does not use the records."""
         return {each.name: each.bounds for each in self.numeric_attributes if each.bounds}
 
 
@@ -258,11 +257,11 @@ AnyDataset = Dataset | NumericDataset
 
 
 def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
-    """Read the manifest of data sets, a YAML file at `path`; return them by name.
+    """Read the manifest of data sets, a YAML file at `path`; return the data sets by name.
 
-    A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric. A
-    `DataError` is raised if the file cannot be read, or has errors: a line for each, with file,
-    data set, key, value and allowed values.
+    A data set with the key `attributes` is categorical, one with `numeric_attributes` is numeric.
+    Raises `DataError` if the file cannot be read, or has errors. The message has one line for each
+    error, with file, data set, key, value and allowed values.
     """
     file = Path(path)
     entries = read_yaml(file)
@@ -290,7 +289,7 @@ def load_manifest(path: Path | str) -> dict[str, AnyDataset]:
 
 
 def _refuse_contradiction(where: str, dataset: AnyDataset, other: AnyDataset) -> None:
-    """Refuse data sets that contradict each other about one file, or share a surrogate."""
+    """Raise `DataError` if data sets contradict each other about a file, or share a surrogate."""
     if dataset.surrogate == other.surrogate:
         raise DataError(
             f"{where}: surrogate: {dataset.surrogate!r} is the surrogate of {other.name!r} too; "

@@ -1,9 +1,9 @@
-"""Draw records from Bayesian networks over categorical attributes, for example of [rrba].
+"""Bayesian networks over categorical attributes, and files drawn from them, for example for [rrba].
 
-[rrba] names data sets of 500, 10,000 and 10,000 records (Table 2), samples of published Bayesian
-networks, without files or seeds. tools/write_networks.py took the networks from pgmpy and stored
-them under resources/networks. This module draws independent records from their tables with recorded
-seeds, so that the files do not depend on pgmpy.
+[rrba] uses data sets of 500, 10,000 and 10,000 records (Table 2). They are samples of published
+Bayesian networks, without published files or seeds. tools/write_networks.py took the networks from
+pgmpy and stored them under resources/networks. This module draws independent records from their
+tables with recorded seeds, so that the files do not depend on pgmpy.
 """
 
 import hashlib
@@ -37,16 +37,16 @@ ABOUT = (
     "the longest row that agrees with its parents."
 )
 NETWORKS = ("survey", "alarm", "child")
-SEED = 2024  # root of the streams of all drawn files; each adds its own name
+SEED = 2024  # root seed of the streams of all drawn files; each adds its own name
 
 
 @dataclass(frozen=True)
 class ConditionalTable:
     """The distribution of one `attribute` given its parents, with fallbacks to fewer parents.
 
-    The last of the `parents` is given up first. `rows` lead from codes of the first parents to the
+    The last of the `parents` is dropped first. `rows` map codes of the first parents to the
     probability of each category. A record uses the longest key that agrees with its parents; the
-    empty key is the last resort.
+    empty key agrees with every record.
     """
 
     attribute: str
@@ -55,18 +55,18 @@ class ConditionalTable:
 
     @property
     def ordered_rows(self) -> list[tuple[Configuration, tuple[float, ...]]]:
-        """Rows with shorter keys first, then by code."""
+        """The rows, with shorter keys first, then by code."""
         return sorted(self.rows.items(), key=lambda row: (len(row[0]), row[0]))
 
 
 @dataclass(frozen=True)
 class BayesianNetwork:
-    """A joint distribution over a `domain` as a product of conditional ones.
+    """A joint distribution over a `domain` as a product of conditional distributions.
 
     There is one of `tables` for each attribute, parents before children. The `provenance` has the
     arguments of `fit`, and the mean and largest total variation distance, over pairs of attributes,
-    of a sample of the same size from the file. A `DataError` names the table and row if a table is
-    missing, repeated or out of order, or a row is invalid.
+    of a sample of the same size from the file. Raises `DataError`, with table and row, if a table
+    is missing, repeated or out of order, or a row is invalid.
     """
 
     domain: Domain
@@ -84,7 +84,7 @@ class BayesianNetwork:
                 if name not in before or name in table.parents[:position]:
                     raise DataError(
                         f"{where}: the parent {name!r} is listed twice, in a cycle, or has its "
-                        "table later; list it once, and tables so that parents come first"
+                        "table later; list it once, and put the tables of parents first"
                     )
             _refuse_bad_rows(table, self.domain, where)
             before.add(table.attribute)
@@ -115,7 +115,7 @@ def _refuse_bad_rows(table: ConditionalTable, domain: Domain, where: str) -> Non
 
 
 def to_json(network: BayesianNetwork) -> dict[str, Any]:
-    """Describe a `network` in plain JSON values."""
+    """Return a `network` as plain JSON values."""
     return {
         "about": ABOUT,
         "provenance": dict(network.provenance),
@@ -136,7 +136,7 @@ def to_json(network: BayesianNetwork) -> dict[str, Any]:
 
 
 def from_json(value: Any) -> BayesianNetwork:
-    """Rebuild a network from a `value` of `to_json`; an invalid one is a `DeniableError`."""
+    """Return the network of a `value` of `to_json`; raise `DeniableError` if it is invalid."""
     domain = domain_from_json(value["attributes"])
     tables = tuple(_table_from_json(table) for table in value["tables"])
     return BayesianNetwork(domain, tables, dict(value["provenance"]))
@@ -178,7 +178,7 @@ def write(path: Path | str, network: BayesianNetwork) -> None:
 def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
     """Read the network at `path`, which must have the `domain` if one is given.
 
-    A `DataError` names the file and the error.
+    Raises `DataError`, with the file, if it cannot be read or is invalid.
     """
     network = read_fitted(path, from_json)
     if domain is not None and network.domain != domain:
@@ -192,9 +192,9 @@ def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
     """Draw independent `records`, each attribute given its parents (forward sampling).
 
-    Counts have the noise of a sample, unlike counts of `deniable.datasets.surrogates.sample`. One
-    uniform number per record and attribute is taken from the `generator`, in the ancestral order of
-    the `network`.
+    Counts have sampling error, unlike counts of `deniable.datasets.surrogates.sample`. The
+    `generator` draws one uniform number per record and attribute, in the ancestral order of the
+    `network`.
     """
     columns: dict[str, Codes] = {}
     for table in network.tables:
@@ -209,13 +209,14 @@ def rows_in_use(
 ) -> tuple[Counts, Floats]:
     """Return the row of a `table` that each record uses, and the rows' cumulative probabilities.
 
-    `columns` has the codes of the parents, attributes of the `domain`, of all `records`.
+    `columns` has the codes of the parents, attributes of the `domain`, for all `records`. The
+    shapes are (records,) and (rows, categories).
     """
     lookup = np.zeros([domain[name].size for name in table.parents], dtype=np.int64)
     for row, (key, _) in enumerate(table.ordered_rows):
-        lookup[key] = row  # longer keys come later and overwrite what they refine
+        lookup[key] = row  # longer keys come later and overwrite shorter ones
     cumulative = np.cumsum([probabilities for _, probabilities in table.ordered_rows], axis=1)
-    # Divided by its own last value, it is exactly 1 from the last possible category on.
+    # After this division, rows are exactly 1 from the last possible category on.
     cumulative /= cumulative[:, -1:]
     in_use = lookup[tuple(columns[name] for name in table.parents)]
     return np.broadcast_to(in_use, records), cumulative
@@ -225,7 +226,7 @@ def rows_in_use(
 class DrawnFile:
     """A file of `records` records drawn from a `network`, one of `NETWORKS`.
 
-    If it is `resampled_from` another file, its records are drawn from there with replacement.
+    If it is `resampled_from` another file, its records are drawn with replacement from that file.
     """
 
     network: str
@@ -237,13 +238,13 @@ FILES: Mapping[str, DrawnFile] = {
     "survey": DrawnFile("survey", 500),
     "alarm": DrawnFile("alarm", 10_000),
     "child": DrawnFile("child", 10_000),
-    # Tables 4 and 5 have n = 8,000 whatever the data set, Survey's 500 records included.
+    # Tables 4 and 5 have n = 8,000 for every data set, also for Survey with its 500 records.
     "survey_8000": DrawnFile("survey", 8_000),
     "survey_8000_resampled": DrawnFile("survey", 8_000, "survey"),
     "alarm_8000": DrawnFile("alarm", 8_000),
     "child_8000": DrawnFile("child", 8_000),
 }
-"""The files of Table 2, and those with n = 8,000 for Tables 4 and 5."""
+"""The files of Table 2, and files with n = 8,000 for Tables 4 and 5."""
 CODES = {  # the SHA-256 of the codes of each file
     "survey": "078086131d859269f62c58c451d917a42c62e0e811c757a051ab1b7d5f6b9adc",
     "alarm": "cada0539e90bffc79abc83f1e642a764657e8b0b638b9ca7ea11c9d08b09dfb8",
@@ -258,25 +259,25 @@ CODES = {  # the SHA-256 of the codes of each file
 def from_resources(name: str, folder: Path | str) -> BayesianNetwork:
     """Read the network `name`, one of `NETWORKS`, from `folder`.
 
-    A `DeniableError` is raised for another name, and for a file that is missing, damaged or of
-    another network.
+    Raises `DeniableError` for another name, and if the file is missing, damaged or has another
+    network.
     """
     refuse_unknown("network", name, NETWORKS)
     path = Path(folder) / f"{name}.json"
     network = read(path)
     if (found := network.provenance.get("network")) != name:
         raise DataError(
-            f"{path}: it says that it holds the network {found!r}, not {name!r}; restore the "
-            "file, or write it again with tools/write_networks.py"
+            f"{path}: its provenance has the network {found!r}, not {name!r}; restore the file, or "
+            "write it again with tools/write_networks.py"
         )
     return network
 
 
 def drawn_file(name: str, network_of: Callable[[str], BayesianNetwork]) -> Microdata:
-    """Draw the file `name`, one of `FILES`, again: the same records each time.
+    """Return the records of the file `name`, one of `FILES`, which are the same each time.
 
-    `network_of` returns a network by its name. A `DeniableError` is raised for another name, and if
-    the codes are not the recorded ones, because the network or the random stream has changed.
+    `network_of` returns a network by its name. Raises `DeniableError` for another name, and if the
+    codes are not the recorded ones, because the network or the random stream has changed.
     """
     refuse_unknown("file", name, FILES)
     file = FILES[name]

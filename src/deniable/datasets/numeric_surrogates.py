@@ -1,4 +1,4 @@
-"""Fit surrogates of published numeric files, and draw from them: copulas without records."""
+"""Surrogates of published numeric files: copulas without records, their fit and samples."""
 
 import itertools
 from collections.abc import Callable
@@ -15,30 +15,30 @@ from deniable.datasets.copula import MAX_QUANTILES, Copula, MarginModel
 from deniable.errors import DataError
 from deniable.records import NumericMicrodata
 
-AVERAGED = 5  # order statistics a quantile is the mean of
+AVERAGED = 5  # order statistics in the mean that is a quantile
 MIN_RECORDS = 4 * AVERAGED
-WRITTEN_DIGITS = 4  # of correlations and shares
-WRITTEN_IN_FULL = 0.9  # share of a column's values that its decimals write exactly
+WRITTEN_DIGITS = 4  # of correlations and proportions
+WRITTEN_IN_FULL = 0.9  # proportion of values in a column that its decimals represent exactly
 MAX_DECIMALS = 10
-LEAST_EIGENVALUE = 2e-3  # well above what rounding to 4 digits can take away
+LEAST_EIGENVALUE = 2e-3  # well above the effect of rounding to 4 digits
 MAX_CORRELATION = 0.999
-STEPS = 2000  # of a margin's score, as a step function
+STEPS = 2000  # of the step function that approximates an attribute's rank
 TERMS = 200  # of the expansion in Hermite polynomials
 SETTLING_ROUNDS = 12
-SETTLED = 0.002  # of rank correlations: near enough to stop
+SETTLED = 0.002  # difference of rank correlations at which the rounds stop
 
 
 def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
-    """Fit margins and correlations to `data`; equal data give exactly the same copula.
+    """Fit a copula to `data`; equal data give exactly the same copula.
 
-    A margin has at most 101 quantiles, closer together towards both ends, where values spread. No
-    quantile is one person's value. Each is the mean of five neighbouring order statistics, no two
-    share one, and the outermost two continue the line through their neighbours.
+    An attribute has at most 101 quantiles, closer together towards both ends, where values spread.
+    No quantile is one person's value: each is the mean of five neighbouring order statistics, and
+    no two quantiles share one. The outermost two continue the line through their neighbours.
 
     The latent correlation of a pair gives the file's rank correlation (Spearman's, mid-ranks for
-    ties) *after* atoms and rounding of the margins. The matrix of all pairs is moved to the nearest
-    one with eigenvalues of at least .002. The provenance has the `sha256` of the published file. A
-    `DataError` is raised for less than 20 records.
+    ties) *after* atoms and rounding of values. The matrix of all pairs is replaced by the nearest
+    matrix with eigenvalues of at least .002. The provenance has the `sha256` of the published file.
+    Raises `DataError` for fewer than 20 records.
     """
     if len(data) < MIN_RECORDS:
         raise DataError(
@@ -58,7 +58,7 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     for i, j in itertools.combinations(range(len(wanted)), 2):
         found[i, j] = found[j, i] = _latent(expansions[i] * expansions[j], wanted[i, j])
     copula = replace(draft, correlations=np.round(_nearest_correlations(found), WRITTEN_DIGITS))
-    # What a sample has depends on the last digits of a processor; what is expected does not.
+    # Values of a sample depend on the last digits of a processor; expected values do not.
     in_order = np.broadcast_to(np.arange(float(len(data)))[:, None], (len(data), len(found)))
     alike = _records(copula, in_order)
     gaps = [margin_distance(*pair) for pair in zip(_columns(data), _columns(alike), strict=True)]
@@ -76,10 +76,10 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
 def _runs(records: int) -> list[int]:
     """Return the first of each run of AVERAGED order statistics, from 0; runs do not overlap.
 
-    They are as near as possible to probabilities (1 - cos(pi k / 98)) / 2, symmetric at both ends.
+    They are as close as possible to probabilities (1 - cos(pi k / 98)) / 2, symmetric at both ends.
     """
     last = records - AVERAGED
-    half = (MAX_QUANTILES - 3) // 2  # two quantiles are not means, but lie beyond the outer ones
+    half = (MAX_QUANTILES - 3) // 2  # two quantiles, beyond the outermost means, are not means
     wanted = (1 - np.cos(np.pi * np.arange(half + 1) / (2 * half))) / 2 * last
     lower: list[int] = []
     for rank in np.floor(wanted).astype(int).tolist():
@@ -90,14 +90,14 @@ def _runs(records: int) -> list[int]:
 
 
 def _margin(name: str, column: Floats) -> MarginModel:
-    """Return the quantiles: means at the middle of their runs, extended linearly to both ends."""
+    """Return the quantiles of a column: means of runs, at their middles, and two linear ends."""
     runs = np.array(_runs(len(column)))
     means = np.sort(column)[runs[:, None] + np.arange(AVERAGED)].mean(axis=1)
     middles = (runs + AVERAGED / 2) / len(column)
     low, high = np.diff(means)[[0, -1]] / np.diff(middles)[[0, -1]] * middles[0]
-    floor = 0.0 if means[0] >= 0 else -np.inf  # what is never negative stays so
+    floor = 0.0 if means[0] >= 0 else -np.inf  # values that are never negative stay so
     quantiles = np.array([max(means[0] - low, floor), *means, means[-1] + high])
-    # The fewest decimals that write most values exactly, if there are any.
+    # The fewest decimals that represent most values exactly, if they exist.
     fitting = ((np.round(column, each) == column).mean() for each in range(MAX_DECIMALS + 1))
     decimals = next((i for i, share in enumerate(fitting) if share >= WRITTEN_IN_FULL), None)
     if decimals is None:
@@ -111,11 +111,11 @@ def _margin(name: str, column: Floats) -> MarginModel:
 
 
 def _expansions(copula: Copula) -> Floats:
-    """Return each margin's rank in orthonormal Hermite polynomials of its latent, the class last.
+    """Return coefficients of each attribute's rank in orthonormal Hermite polynomials, class last.
 
     The standardized mid-rank is a step function of the latent z, so coefficients are exact: a step
     at t adds its height times the integral of h_k phi over (t, inf), which is h_(k-1)(t) phi(t) /
-    sqrt(k). All are 0 for a constant. The shape is (margins, TERMS), k = 1 .. TERMS.
+    sqrt(k). All are 0 for a constant. The shape is (attributes, TERMS), k = 1 .. TERMS.
     """
     middles = (np.arange(STEPS) + 0.5) / STEPS
     columns: list[npt.NDArray[Any]] = [margin.at(middles) for margin in copula.margins]
@@ -135,15 +135,15 @@ def _expansions(copula: Copula) -> Floats:
 
 
 def _of_ranks(products: Floats, latent: float) -> float:
-    """Return the correlation of two margins' ranks: the sum of c_k d_k r^k (Mehler)."""
+    """Return the correlation of two attributes' ranks: the sum of c_k d_k r^k (Mehler)."""
     return float(products @ np.power(latent, np.arange(1, TERMS + 1)))
 
 
 def _latent(products: Floats, wanted: float) -> float:
-    """Return the latent correlation for which the correlation of the ranks is `wanted`.
+    """Return the latent correlation r for which the correlation of the ranks is `wanted`.
 
-    It increases with r, because margins do not decrease in their latents. Beyond the attainable
-    range it is the end of the range.
+    The latter increases with r, because values do not decrease in their latents. If `wanted` is
+    outside the attainable range, the result is the end of the range.
     """
     low, high = -MAX_CORRELATION, MAX_CORRELATION
     if not products.any():
@@ -157,7 +157,7 @@ def _latent(products: Floats, wanted: float) -> float:
 
 
 def expected_rank_correlations(copula: Copula) -> Floats:
-    """Return the expected Spearman's correlations of records of a `copula`, the class last."""
+    """Return the expected Spearman's correlations of records from a `copula`, the class last."""
     expansions = _expansions(copula)
     expected = np.eye(len(expansions))
     for i, j in itertools.combinations(range(len(expected)), 2):
@@ -169,8 +169,8 @@ def expected_rank_correlations(copula: Copula) -> Floats:
 def _nearest_correlations(matrix: Floats) -> Floats:
     """Return the nearest matrix of correlations with no small eigenvalue (Higham 2002).
 
-    Projections alternate on the matrices with eigenvalues of at least LEAST_EIGENVALUE and on those
-    with a unit diagonal, with Dykstra's correction.
+    Projections on matrices with eigenvalues of at least LEAST_EIGENVALUE alternate with projections
+    on matrices with a unit diagonal, with Dykstra's correction.
     """
     current, correction = matrix.copy(), np.zeros_like(matrix)
     for _ in range(1000):
@@ -191,14 +191,13 @@ def _class_codes(copula: Copula, probabilities: Floats) -> npt.NDArray[np.int8]:
 
 
 def sample(copula: Copula, records: int, generator: np.random.Generator) -> NumericMicrodata:
-    """Draw `records` records by quota, with margins and rank correlations of the `copula`.
+    """Draw `records` records by quota, with the distributions and rank correlations of `copula`.
 
-    A surrogate should have the margins and rank correlations of the published file, without the
-    noise of a sample (at 1,080 records some rank correlation of 45 is mostly wrong by more than
-    .05). So the values of each margin are at probabilities (i - 1/2) / records, and a few rounds
-    move the latents until the values have the expected rank correlations. The assignment of values
-    to records is random. With hardly more records than attributes, latents stay as drawn.
-
+    A surrogate should have the marginal distributions and rank correlations of the published file,
+    without sampling error (with 1,080 records, one of 45 rank correlations is usually wrong by more
+    than .05). So each attribute has its quantiles at probabilities (i - 1/2) / records. A few
+    rounds move latents until values have the expected rank correlations. The assignment of values
+    to records is random. With at most twice as many records as attributes, latents stay as drawn.
     Equal states of the `generator` give equal records, marked with `data_source` "surrogate".
     """
     size = len(copula.correlations)
@@ -224,9 +223,9 @@ def sample(copula: Copula, records: int, generator: np.random.Generator) -> Nume
 
 
 def _records(copula: Copula, latents: Floats) -> NumericMicrodata:
-    """Give each margin's values at (i - 1/2) / records to the records, in order of their latents.
+    """Return records with each attribute's quantiles at (i - 1/2) / records, sorted by latents.
 
-    Of equal latents, which has probability 0, the earlier record gets the smaller value.
+    Of equal latents, which have probability 0, the earlier record gets the smaller value.
     """
     order = np.argsort(latents, axis=0, kind="stable")
     probabilities = (np.argsort(order, axis=0, kind="stable") + 0.5) / len(latents)
@@ -268,12 +267,12 @@ def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:
-    """Compare `drawn` records with `published` ones of the same attributes, the class among them.
+    """Compare `drawn` records with `published` records of the same attributes and class.
 
-    One row per margin, then one per pair: kind ("margin" or "rank_correlation"), attribute_1,
-    attribute_2 (empty for a margin), published, surrogate (the two rank correlations; empty for a
-    margin), difference (Kolmogorov distance of the margins, or the surrogate's rank correlation
-    less the published one).
+    The table has one row per attribute, then one per pair of attributes: kind ("margin" or
+    "rank_correlation"), attribute_1, attribute_2 (empty for one attribute), published and surrogate
+    (rank correlations; empty for one attribute), difference (Kolmogorov distance of marginal
+    distributions, or the surrogate's rank correlation less the published one).
     """
     names = [*published.names, *([published.class_name] if published.classes else [])]
     columns = zip(names, _columns(published), _columns(drawn), strict=True)

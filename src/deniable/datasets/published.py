@@ -1,4 +1,4 @@
-"""Read records of published files, draw from their surrogates, and describe them by a schema."""
+"""Records of published files and of their surrogates, and schemas that describe them."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -39,9 +39,9 @@ def read_published(dataset: NumericDataset, path: Path | str) -> NumericMicrodat
 def read_published(dataset: AnyDataset, path: Path | str) -> Microdata | NumericMicrodata:
     """Read the published file of a `dataset`, categorical or numeric, at `path`.
 
-    Raises `DataError`, with file, record, column, value and remedy. Rows of another length are
-    errors, and values that are missing, not numbers, in no interval or an unknown category. The
-    manifest gives the number of records.
+    Raises `DataError`, with file, record, column, value and remedy, for rows of another length, and
+    for values that are missing, not numbers, in no interval or in no category. Another number of
+    records than in the manifest is an error too.
     """
     data: Microdata | NumericMicrodata
     if isinstance(dataset, Dataset):
@@ -64,9 +64,9 @@ def draw_surrogate(
 ) -> Microdata | NumericMicrodata:
     """Draw as many records as the published file of `dataset` has, from its surrogate.
 
-    The file `model` has a Bayesian network of a categorical data set, or a copula of a numeric one;
-    `generator` draws. A `DataError` is raised if the model cannot be read, or has other attributes
-    than the manifest.
+    The file `model` has a Bayesian network for a categorical data set, or a copula for a numeric
+    one. The `generator` draws. Raises `DataError` if the model cannot be read, or has other
+    attributes than the manifest.
     """
     if isinstance(dataset, Dataset):
         return surrogates.sample(networks.read(model, dataset.domain), dataset.records, generator)
@@ -94,9 +94,9 @@ def fit_surrogate(
 ) -> Any:
     """Fit the surrogate of a `dataset` to its published file `origin`, and write it to `model`.
 
-    It contains the `sha256` of the published file. Returned is the distance of as many records,
-    drawn by `generator`, from the file: the table of `surrogates.pairwise_total_variation` or of
-    `numeric_surrogates.fidelity`. A `DataError` is raised if the file cannot be read or fitted.
+    It contains the `sha256` of the published file. The result is the distance between the file and
+    as many records, drawn by `generator`: the table of `surrogates.pairwise_total_variation` or of
+    `numeric_surrogates.fidelity`. Raises `DataError` if the file cannot be read or fitted.
     """
     if isinstance(dataset, Dataset):
         data = read_published(dataset, origin)
@@ -119,8 +119,8 @@ def write_schema(
 ) -> None:
     """Write the schema of `data`, as stored by `write_parquet`, to the YAML file `path`.
 
-    They are records of the `population`. `bounds` are public bounds (low, high) of numeric columns;
-    a numeric column without bounds is declared ``left_out``.
+    The records are from the `population`. `bounds` are public bounds (low, high) of numeric
+    columns; a numeric column without bounds is declared ``left_out``.
     """
     if isinstance(data, Microdata):
         columns: list[dict[str, Any]] = [
@@ -146,7 +146,7 @@ def write_schema(
 
 
 def _csv_columns(dataset: AnyDataset, file: Path) -> list[pa.Array]:
-    """Return the columns of a CSV file as text without white space around it."""
+    """Return the columns of a CSV file as text without outer white space."""
     try:
         text = CsvText.open(file, dataset.delimiter, "utf-8")
     except OSError as error:
@@ -158,9 +158,9 @@ def _csv_columns(dataset: AnyDataset, file: Path) -> list[pa.Array]:
     elif max(places) >= len(header):
         raise DataError(
             f"{file}: the first line has {len(header)} columns, but column {max(places)} (from 0) "
-            f"is wanted; check the delimiter {dataset.delimiter!r} and the file"
+            f"is needed; check the delimiter {dataset.delimiter!r} and the file"
         )
-    # Named by position, for a header may name two columns alike that are not wanted.
+    # Names are positions, because a header may repeat the name of columns that are not needed.
     names = tuple(map(str, range(len(header))))
     wanted, faults = [names[place] for place in places], ValidationErrors()
     by_position = replace(text, names=names, header=dataset.header)
@@ -177,7 +177,7 @@ def _place(file: Path, header: Sequence[str], name: str) -> int:
         problem = "no column" if name not in header else "more than one column"
         raise DataError(
             f"{file}: {problem} {name!r} in the header ({shortened(', '.join(header))}); "
-            "each attribute needs one column of its name"
+            "each attribute needs exactly one column with its name"
         )
     return header.index(name)
 
@@ -190,7 +190,7 @@ def _numeric_microdata(
     if not (given := dataset.class_attribute):
         return NumericMicrodata(dataset.names, values)
     if given.at_most:
-        # The first class with an upper end that is not below the number, or the last.
+        # The first class with an upper end that is not below the number, or the last class.
         numbers = _numbers(columns[-1], path, given.name)
         labels = np.searchsorted(given.at_most, numbers, side="left").astype(np.int8)
     else:
@@ -212,7 +212,7 @@ def _codes(
 
 
 def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
-    """Return the numbers in `texts`, or raise `DataError` for the first that is not finite."""
+    """Return the numbers in `texts`; raise `DataError` for the first that is not finite."""
     numbers = weights_of(texts, ".")
     if not (finite := np.isfinite(numbers)).all():
         bad = int(finite.argmin())
@@ -227,22 +227,22 @@ def _numbers(texts: pa.Array, path: Path | str, name: str) -> Floats:
 
 
 def _frame_columns(dataset: NumericDataset, file: Path) -> list[pa.Array]:
-    """Return the columns of an R data file (.rda), as text that reads back as the same numbers."""
+    """Return the columns of an R data file (.rda) as text, from which the same numbers are read."""
     with from_extras():
         import rdata  # noqa: PLC0415
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # guesses about a file that is then refused
+            warnings.simplefilter("ignore")  # about guesses for a file that then raises an error
             objects = rdata.read_rda(file)
     except OSError as error:
         raise DataError(f"{file}: {error.strerror or error}; check the path") from None
-    except Exception as error:  # whatever bytes that are no R data lead a parser to
+    except Exception as error:  # a parser may raise anything for bytes that are not R data
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise DataError(
             f"{file}: not readable as R data ({shortened(reason)}); get the published file again"
         ) from None
-    # A file of one unnamed object (.rds) comes as that object.
+    # A file of one unnamed object (.rds) is read as this object.
     named = objects if isinstance(objects, dict) else {"unnamed": objects}
     if len(frames := [each for each in named.values() if isinstance(each, pd.DataFrame)]) != 1:
         raise DataError(

@@ -1,6 +1,6 @@
-"""Obtain a published file from a mirror or its public address, or choose surrogates.
+"""Published files from a mirror or a public address, or the choice of surrogates instead.
 
-Files are downloaded whole and verified, or not at all, with limits of time and size.
+A download is complete and verified, or fails. It has limits of time and size.
 """
 
 import shutil
@@ -28,16 +28,16 @@ with from_extras():
 CHUNK_BYTES = 1 << 14
 BY_HAND = "put the file into a directory and set DENIABLE_DATA_MIRROR to it"
 REMEDY = f"{BY_HAND}, or set data.source: surrogate"
-TOO_LARGE = "larger than {:,} bytes, the manifest's `bytes` or, without, the most that is taken"
+TOO_LARGE = "larger than {:,} bytes, the limit `bytes` in the manifest or the default limit"
 
 
 @dataclass(frozen=True)
 class Limits:
     """Limits of a download.
 
-    There are `connect_seconds` for the connection, `silence_seconds` without a byte, and
-    `total_seconds` for the whole attempt, against slow servers. The decoded file has at most
-    `most_bytes`: 400 kB of gzip can be 400 MB.
+    At most `connect_seconds` pass until the connection, `silence_seconds` without a byte, and
+    `total_seconds` in all, against slow servers. The decoded file has at most `most_bytes`, since
+    400 kB of gzip can be 400 MB.
     """
 
     connect_seconds: float = 10
@@ -59,20 +59,20 @@ class DownloadError(DataError):
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an `OSError` of the block into a `DataError` that names `path`."""
+    """Raise an `OSError` of the block as a `DataError` that names `path`."""
     try:
         yield
     except OSError as error:
         raise DataError(
-            f"{path}: {error.strerror or error}; check the path, the rights on its directory "
+            f"{path}: {error.strerror or error}; check the path, the permissions of its directory "
             "and the free space"
         ) from None
 
 
 def set_aside(file: Path, target: Path, expected_sha256: str) -> tuple[str, Path] | None:
-    """Move a `file` with another SHA-256 than `expected_sha256` to ``refused`` by the `target`.
+    """Move a `file` to the folder ``refused`` next to `target` unless it has `expected_sha256`.
 
-    Returned are its digest and new path, None if the file is the expected one and stays.
+    Return its digest and new path, or None if the file has the expected digest and stays.
     """
     digest = sha256(file)
     if digest == expected_sha256:
@@ -83,11 +83,11 @@ def set_aside(file: Path, target: Path, expected_sha256: str) -> tuple[str, Path
 
 
 def download(address: str, target: Path, expected_sha256: str, limits: Limits) -> None:
-    """Download `address`, http or https, to `target`, which appears only whole and verified.
+    """Download `address`, http or https, to `target`, which appears only if complete and verified.
 
-    A file with another SHA-256 than `expected_sha256` is moved to `refused/` beside the target. On
-    a terminal a bar shows the progress. A `DownloadError` names address, reason and remedy, also
-    beyond the `limits`; a full or unwritable disk is a `DataError`.
+    A file with another SHA-256 than `expected_sha256` is moved to `refused/` next to the target. On
+    a terminal a bar shows the progress. Raises `DownloadError`, with address, reason and remedy,
+    also beyond the `limits`, and `DataError` if the disk is full or not writable.
     """
     with disk_errors(target), written_whole(target, private=True) as temporary:
         with temporary.open("wb") as stream:
@@ -100,9 +100,9 @@ def download(address: str, target: Path, expected_sha256: str, limits: Limits) -
 
 
 def _refuse_plain(answer: requests.Response, **_: Any) -> None:
-    """Refuse a redirection from https to http, which others on the way can read and change."""
+    """Refuse a redirection from https to http, which others on the network can read and change."""
     if answer.is_redirect:
-        answer.close()  # its text would be read to the end, whatever its size
+        answer.close()  # otherwise its text, of any size, would be read to the end
         to = urljoin(answer.url, answer.headers["location"])
         if answer.url.startswith("https:") and urlsplit(to).scheme != "https":
             raise requests.RequestException(f"redirected from https to {to}, which is not followed")
@@ -111,12 +111,12 @@ def _refuse_plain(answer: requests.Response, **_: Any) -> None:
 def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
     """Write the content of `address` into `stream`, in a thread that can be abandoned.
 
-    The lookup of a host has no time-out, nor has a server that sends a byte now and then. An
-    abandoned thread ends when it finds the stream closed.
+    The lookup of a host has no time-out, and a server that sends a byte now and then never reaches
+    one. An abandoned thread ends when it finds the stream closed.
     """
     faults: list[Exception] = []
     timeout = (limits.connect_seconds, limits.silence_seconds)
-    # A published .gz is the file itself; anything else that comes encoded is decoded.
+    # A published .gz is the file itself; other encoded content is decoded.
     headers, decode = {"Accept-Encoding": "identity"}, not address.endswith(".gz")
     hooks = {"response": _refuse_plain}
 
@@ -134,7 +134,7 @@ def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
                         raise DownloadError(address, TOO_LARGE.format(limits.most_bytes))
                     stream.write(chunk)
                     bar.update(len(chunk))
-        except Exception as fault:  # every fault is the waiting thread's to report
+        except Exception as fault:  # the waiting thread reports every error
             faults.append(fault)
 
     thread = threading.Thread(target=receive, daemon=True)
@@ -142,14 +142,14 @@ def _fetch(address: str, stream: BinaryIO, limits: Limits, name: str) -> None:
     with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as bar:
         thread.start()
         while thread.is_alive() and time.monotonic() < deadline:
-            thread.join(0.05)  # in slices, so that Ctrl-C is heard
+            thread.join(0.05)  # in short steps, so that Ctrl-C works
     if thread.is_alive():
         faults.append(requests.Timeout(f"not done in {limits.total_seconds:g} s"))
     if not faults:
         return
     cause: BaseException = faults[0]
     if not isinstance(cause, requests.RequestException | HTTPError):
-        raise cause  # the disk's
+        raise cause  # an error of the disk
     while inner := cause.__cause__ or cause.__context__:
         cause = inner
     reason = str(getattr(cause, "strerror", None) or cause)
@@ -180,7 +180,7 @@ class ResolvedFile:
 def read_source(path: Path | str) -> ResolvedFile:
     """Read the source of a file's records from the JSON file at `path`.
 
-    A `DataError` is raised if it cannot be read or is malformed.
+    Raises `DataError` if it cannot be read or is malformed.
     """
     try:
         return ResolvedFile(**read_json(path))
@@ -197,8 +197,7 @@ def read_source(path: Path | str) -> ResolvedFile:
 def verified_file(dataset: PublishedFile, source: ResolvedFile, folder: Path) -> Path:
     """Return the published file of a `dataset` in `folder`, after a check of its digest.
 
-    A `DataError` is raised if `source` has another file than the manifest, or the file is missing
-    or has another SHA-256.
+    Raises `DataError` if the digests of `source`, manifest and file differ, or the file is missing.
     """
     path = folder / dataset.file
     if source.sha256 != dataset.sha256:
@@ -212,16 +211,16 @@ def verified_file(dataset: PublishedFile, source: ResolvedFile, folder: Path) ->
     return path
 
 
-class NotInMirror(DataError):  # noqa: N818 - a case to pass over more often than an error
+class NotInMirror(DataError):  # noqa: N818 - usually not an error
     """The mirror directory lacks the file."""
 
 
 def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
-    """Copy the file of a `dataset` from the directory `mirror` to `target`, verified.
+    """Copy the file of a `dataset` from the directory `mirror` to `target`, and verify it.
 
-    `NotInMirror` is raised if the directory lacks the file, and a `DataError` if there is no such
-    directory or its file is not the published one. A copy of that file is then kept in `refused/`
-    beside the target.
+    Raises `NotInMirror` if the directory lacks the file, and `DataError` if the directory does not
+    exist or has another file than the published one. A copy of the wrong file is then kept in
+    `refused/` next to the target.
     """
     origin = mirror.expanduser() / dataset.file
     with disk_errors(origin):
@@ -262,19 +261,19 @@ def obtain(
     """Obtain the published file of a `dataset` in `folder`, or choose surrogates.
 
     A verified file in the folder is used. Otherwise `auto` tries the mirror, then the public
-    address, and chooses the surrogate last. A `DataError` is raised if the requested source has no
+    address, and chooses the surrogate last. Raises `DataError` if the requested source has no
     valid file, or the disk cannot be written.
 
     Parameters
     ----------
     source : "auto", "mirror", "public" or "surrogate"
-        The setting of the config.
+        The option `data.source` of the configuration.
     mirror : path or None
         A directory. A wrong file in it is an error, also for `auto`.
     limits : Limits
-        Of the duration and the size of a download.
+        Limits of the duration and the size of a download.
     say : callable
-        Receives the address and the reasons, in lines for a log.
+        Takes the address and the reasons, as lines for a log.
     """
     refuse_unknown("data.source", source, get_args(SourceSetting))
     if source == "surrogate":
@@ -298,7 +297,7 @@ def obtain(
             if source == "mirror":
                 raise
             failure = f"the mirror directory lacks {dataset.file}"
-            say(f"{dataset.file}: the mirror {mirror} lacks it and is passed over")
+            say(f"{dataset.file}: the mirror {mirror} lacks it and is skipped")
         else:
             say(f"{dataset.file}: copied from the mirror {mirror}")
             return published

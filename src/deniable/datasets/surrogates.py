@@ -1,4 +1,4 @@
-"""Fit surrogates of published categorical files: Bayesian networks without records."""
+"""Surrogates of published categorical files: Bayesian networks without records, and samples."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from deniable.datasets.networks import BayesianNetwork, ConditionalTable, Config
 from deniable.errors import DataError
 from deniable.records import Microdata
 
-MAX_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of them
+MAX_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of attributes
 UNITS = 10_000  # probabilities are written in ten-thousandths
 
 
@@ -22,7 +22,7 @@ def fit(
     min_support: int = 200,
     min_cell: int = 3,
 ) -> BayesianNetwork:
-    """Fit structure and tables to `microdata`; equal data give exactly the same network.
+    """Fit a Bayesian network to `microdata`; equal data give exactly the same network.
 
     The structure has the largest AIC (log-likelihood in nats less the number of free parameters) of
     all networks with at most `max_parents` parents. Dynamic programming over sets of attributes
@@ -33,24 +33,24 @@ def fit(
     parents. A cell represents at least `min_cell` records: smaller ones become 0 or `min_cell`, so
     that each category keeps its total in the table. Probabilities are rounded to 4 digits.
 
-    The provenance has the `sha256` of the published file. A `DataError` is raised for more than 12
+    The provenance has the `sha256` of the published file. Raises `DataError` for more than 12
     attributes, too few records, or an option out of range.
     """
     domain, records = microdata.domain, len(microdata)
     if len(domain) > MAX_SEARCHED_DOMAIN:
         raise DataError(
-            f"{len(domain)} attributes, but the search for a structure takes at most "
+            f"{len(domain)} attributes, but the search for a structure allows at most "
             f"{MAX_SEARCHED_DOMAIN}; project the records first"
         )
     if max_parents < 0 or min_cell < 1:
         raise DataError(
             f"max_parents is {max_parents}, min_cell {min_cell}; give at least 0 and at least 1"
         )
-    # With so many records in a row some cell reaches `min_cell`: no row is left empty.
+    # With so many records in a row, some cell reaches `min_cell`, so no row is empty.
     needed = min_cell * max(domain.shape)
     if not needed <= min_support <= records:
         raise DataError(
-            f"min_support is {min_support}; it must lie between {needed} (min_cell times the "
+            f"min_support is {min_support}; it must be between {needed} (min_cell times the "
             f"largest number of categories) and {records} (the number of records)"
         )
     tables = []
@@ -78,9 +78,9 @@ def fit(
 def _supported_rows(
     counts: Counts, min_support: int, min_cell: int
 ) -> tuple[list[Configuration], Counts, Counts]:
-    """Return the rows of a table: keys, weights (rows, categories), records likewise.
+    """Return the keys of a table's rows, and their weights and records, (rows, categories).
 
-    `counts` has an axis for each parent, in their order, and the child's last.
+    `counts` has an axis for each parent, in their order, and the axis of the child last.
     """
     margin = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
     keys: list[Configuration] = []
@@ -104,7 +104,7 @@ def _supported_rows(
 
 
 def _in_units(weights: Counts) -> Counts:
-    """Scale each row to sum to UNITS, by largest remainders, in portable integers."""
+    """Return rows scaled to the sum UNITS, by largest remainders, in integers on all machines."""
     units, remainder = np.divmod(weights * UNITS, weights.sum(axis=1, keepdims=True))
     rank = np.argsort(np.argsort(-remainder, axis=1, kind="stable"), axis=1, kind="stable")
     units += rank < UNITS - units.sum(axis=1, keepdims=True)
@@ -112,7 +112,7 @@ def _in_units(weights: Counts) -> Counts:
 
 
 def _score(counts: Counts, min_support: int, min_cell: int) -> int:
-    """Return the AIC of one table in thousandths of a nat, an integer, so that ties are exact."""
+    """Return the AIC of one table in thousandths of a nat, as an integer: so ties are exact."""
     _, weights, records = _supported_rows(counts, min_support, min_cell)
     total = weights.sum(axis=1, keepdims=True)
     # A record in a cell that was rounded to 0 counts as if the cell held one record.
@@ -160,15 +160,15 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
     """Draw `records` records of a `network` by quota, each attribute given its parents.
 
     Among the records that use one row of a table, each category gets the expected number, rounded
-    up or down at random without bias, and random records get it. So the surrogate has the margins
-    of the published file, without the noise of a sample. Equal states of the `generator` give equal
-    records, in random order, marked with `data_source` "surrogate".
+    up or down at random without bias. Random records get it. So the surrogate has the marginal
+    distributions of the published file, without sampling error. Equal states of the `generator`
+    give equal records, in random order, marked with `data_source` "surrogate".
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:
         row, cumulative = rows_in_use(table, network.domain, columns, records)
         users = np.bincount(row, minlength=len(cumulative))[:, None]
-        # Systematic rounding: one uniform offset a row makes every count floor or ceiling.
+        # Systematic rounding: one uniform offset per row rounds every count down or up.
         offset = generator.random((len(cumulative), 1))
         reached = np.minimum(np.floor(users * cumulative + offset).astype(np.int64), users)
         counts = np.diff(reached, axis=1, prepend=0)
@@ -186,10 +186,10 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
 
 
 def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
-    """Compare the two-way margins of two files, `a` and `b`, as proportions.
+    """Compare the two-way marginal distributions of two files, `a` and `b`.
 
-    One row per pair of attributes: attribute_1, attribute_2, total_variation (half the sum of
-    absolute differences, in 0 .. 1). Both files have the same domain, and records.
+    The table has one row per pair of attributes: attribute_1, attribute_2, total_variation (half
+    the sum of absolute differences, in 0 .. 1). Both files have the same domain, and records.
     """
     rows = []
     for pair in itertools.combinations(a.domain.names, 2):

@@ -1,4 +1,4 @@
-"""Numbers as text, parts of pages, style of figures (below the papers)."""
+"""Numbers as text, rows of tables, and the style of figures."""
 
 import lazy_loader
 

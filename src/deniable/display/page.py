@@ -16,8 +16,8 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:
-    """Return the rows of a `table`, by column."""
-    # All columns at once: a table has a few rows, and a column of it takes longer than they do.
+    """Return each row of a `table` as a mapping from columns to values."""
+    # All columns at once, which is faster for tables with few rows.
     names = [str(name) for name in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.to_numpy(object).tolist()]
 
@@ -42,13 +42,13 @@ def short(value: Any) -> str:
         digits, _, power = f"{value:.2e}".partition("e")
         text = f"{digits} × 10{str(int(power)).translate(SUPERSCRIPTS)}"
     else:
-        large = abs(value) >= 999.5  # which is written as 1,000
+        large = abs(value) >= 999.5  # three digits would give 1,000
         text = f"{value:,.0f}" if large else f"{value:#.3g}".removesuffix(".")
     return text.replace("-", MINUS)
 
 
 def at_least(value: float, rounding: str = ROUND_FLOOR) -> str:
-    """Return `short` of a `value` with a `rounding` to three digits, down, of the seven that count.
+    """Return `short` of a `value`, of its first seven digits, after `rounding` (down) to three.
 
     >>> at_least(708.67), at_least(7.00000001), at_least(6.99999999), at_least(0.0)
     ('708', '7.00', '7.00', '0')
@@ -67,7 +67,7 @@ def at_most(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a `share` in percent, with three significant digits.
+    """Return a proportion, `share`, in percent with three significant digits.
 
     >>> percent(0.11684), percent(41.4765), percent(1.0), percent(0.00625), percent(0.0)
     ('11.7 %', '4,148 %', '100 %', '0.625 %', '0 %')
@@ -85,7 +85,7 @@ def thousands(value: float) -> str:
 
 
 def plain(value: float) -> str:
-    """Return a `value` with no more digits than it has.
+    """Return a `value` with up to six significant digits, without trailing zeros.
 
     >>> plain(12.0), plain(11.5)
     ('12', '11.5')
@@ -96,7 +96,7 @@ def plain(value: float) -> str:
 def between(low: float, high: float, text: Callable[[float], str] = short) -> str:
     """Return a range from `low` to `high`, each as `text`; one number if both are equal.
 
-    Infinite ends, as after very few replicates, give a dash.
+    If an end is infinite, for example after very few replicates, the result is a dash.
 
     >>> between(0.1, 0.25), between(float("-inf"), float("inf")), between(1.0, 1.0)
     ('0.100 – 0.250', '–', '1.00')

@@ -1,4 +1,4 @@
-"""The style of all figures: colors, fonts, the banner on surrogate data, whole files."""
+"""The style of all figures: colors, fonts, the banner on surrogate data, and image files."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -23,8 +23,8 @@ with from_extras():
 
 Drawing = ParamSpec("Drawing")
 Look = dict[str, Any]  # options of a line in matplotlib: color, linestyle, marker, label ...
-NARROWEST = 9.4  # inches: so that a heading and the banner on surrogate data stand side by side
-COLUMN = 7.0  # inches: the width of a printed page, at which `finish` wraps long headings
+NARROWEST = 9.4  # inches: a heading and the banner on surrogate data then fit side by side
+COLUMN = 7.0  # inches: the width of text on paper, at which `finish` wraps long headings
 INK = "#1b1f24"
 GRID = "#d9dde2"
 STYLE: dict[Any, Any] = {
@@ -42,7 +42,7 @@ STYLE: dict[Any, Any] = {
 
 
 def in_style(draw: Callable[Drawing, Figure]) -> Callable[Drawing, Figure]:
-    """Apply the figure style to `draw` and mark figures of surrogate data, by the first table."""
+    """Apply the figure style to `draw`, and mark figures if the first table has surrogate data."""
 
     @wraps(draw)
     def styled(*args: Drawing.args, **options: Drawing.kwargs) -> Figure:
@@ -71,7 +71,7 @@ def panels(
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The `size` is width (`COLUMN`, or at least `NARROWEST`) and height, and `around` the margins at
+    The `size` is width (`COLUMN`, or at least `NARROWEST`) and height, and `around` the space at
     the left, right, top and bottom, all in inches. `between` is the space between columns and
     between rows, as a proportion of a panel. `shared` options (``sharex`` ...) are as in
     `Figure.subplots`.
@@ -103,10 +103,10 @@ def panel_grid(
 ) -> tuple[Figure, Any]:
     """Return a figure with a panel for each row and column, and its axes.
 
-    A panel is filled by `draw`, called with its axis and the keys of `rows` and `columns`. Their
-    values are the texts left of the rows and above the columns, these of `titlesize` points.
-    `xlabel` is below each column. `size` is the width for each column and the rest, and the height
-    for each row and the rest, in inches. `share` has the options ``sharex`` and ``sharey`` of
+    `draw` plots a panel; it is called with an axis and the keys of `rows` and `columns`. The values
+    are the texts left of the rows and, in `titlesize` points, above the columns. `xlabel` is below
+    each column. `size` has four lengths in inches: width for each column and for the rest, height
+    for each row and for the rest. `share` has the options ``sharex`` and ``sharey`` of
     `Figure.subplots`. See `panels` for `around` and `between`.
     """
     shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
@@ -124,13 +124,13 @@ def panel_grid(
 
 
 def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
-    """Draw a grid of a `linewidth` behind an `axis`, `along` x, y or both."""
+    """Show a grid of a `linewidth` behind an `axis`, `along` x, y or both."""
     axis.grid(axis=along, color=GRID, linewidth=linewidth)
     axis.set_axisbelow(True)
 
 
 def log_scale(axis: Axis, ticks: Iterable[float], text: Callable[[float], str]) -> None:
-    """Give an `axis` a logarithmic scale with only the `ticks`, formatted by `text`."""
+    """Set a logarithmic scale of an `axis` with only the `ticks`, formatted by `text`."""
     axes = axis.axes
     (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
     axis.set_major_locator(FixedLocator(list(ticks)))
@@ -169,7 +169,7 @@ def legend_keys(
 ) -> list[Look]:
     """Return a legend's entry for each of the `looks`, with `more` options.
 
-    Labels come from `names`, by default from the looks. With `shown` there are only its entries.
+    Labels come from `names`, by default from the looks. `shown` restricts the legend to its keys.
     """
     wanted = set(looks if shown is None else shown)
     keys = [key for key in looks if key in wanted]
@@ -181,9 +181,9 @@ def legend_keys(
 def finish(
     figure: Figure, title: str, below: str, keys: Sequence[Look] = (), columns: int = 4
 ) -> Figure:
-    """Write a `title` and a line `below` it at the top left, a legend of `keys` at the bottom.
+    """Add a `title` and a line `below` it at the top left, and a legend of `keys` at the bottom.
 
-    The legend has `columns`. In figures as narrow as `COLUMN` both texts wrap. Returns `figure`.
+    The legend has `columns`. In figures narrower than `NARROWEST` both texts wrap. Return `figure`.
     """
     width, height = figure.get_size_inches()
     if width < NARROWEST:
@@ -214,24 +214,24 @@ def plot_series(
 
 
 def line_with_band(axis: Axes, table: pd.DataFrame, x: str, y: str, **style: Any) -> None:
-    """Draw `y` of a `table` over its column `x`, in a `style`, on an `axis`.
+    """Plot `y` of a `table` over its column `x`, in a `style`, on an `axis`.
 
-    Its 95 % interval (ci_low, ci_high), if the `table` has one, is a band.
+    If the `table` has a 95 % interval (ci_low, ci_high), it is shown as a band.
     """
     ordered = table.sort_values(x)
-    # As arrays, which matplotlib need not convert.
+    # As arrays, which matplotlib does not convert again.
     at, value = ordered[[x, y]].to_numpy(np.float64).T
     (line,) = axis.plot(at, value, **style)
     if "ci_low" not in table:
         return
     low, high = ordered[["ci_low", "ci_high"]].to_numpy(np.float64).T
-    # With very few runs an interval is the whole line; there is nothing to draw then.
+    # With very few replicates an interval can be infinite. It is not shown then.
     known = np.isfinite(low) & np.isfinite(high)
     axis.fill_between(at, low, high, where=known, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
 def mark_surrogate(figure: Figure, table: pd.DataFrame) -> None:
-    """Put the banner on a `figure` if its `table` has rows of surrogate data; it may be empty."""
+    """Add the banner to a `figure` if its `table`, which may be empty, has surrogate data."""
     if "data_source" in table and (table["data_source"] == "surrogate").any():
         figure.text(
             0.99,
