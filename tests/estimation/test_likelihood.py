@@ -334,5 +334,5 @@ def test_maximum_likelihood_refuses():
         with pytest.raises(SingularChannelError, match="3 categories is singular"):
             maximum_likelihood([1, 2, 3], singular)
     never = DenseChannel(np.array([[1.0, 0.0], [1.0, 0.0]]))
-    with pytest.raises(ChannelError, match="reported that the channel cannot report"):
+    with pytest.raises(ChannelError, match="randomized values that the channel cannot produce"):
         expectation_maximization([1, 2], never)

@@ -315,7 +315,7 @@ CODES = np.array([0, 1, 1])
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: survey_estimate(TWO, CODES, [1, 2]), DataError, "give one weight a record"),
+        (lambda: survey_estimate(TWO, CODES, [1, 2]), DataError, "give one weight per record"),
         (lambda: survey_estimate(TWO, CODES, [1, -2, 1]), DataError, r"record 2 has the weight -2"),
         (lambda: survey_estimate(TWO, CODES, [1, 2, np.inf]), DataError, "record 3 has the weight"),
         (lambda: survey_estimate(TWO, CODES, [0, 0, 0]), DataError, "the weights sum to 0"),
@@ -334,7 +334,7 @@ CODES = np.array([0, 1, 1])
         (
             lambda: survey_estimate(TWO, CODES, [1, 1, 1], clusters=[4, 4, 4]),
             DeniableError,
-            "join it with a similar stratum, or ask for the target 'file'",
+            "join it with a similar stratum, or use the target 'file'",
         ),
         (lambda: survey_estimate(TWO, CODES, [1, 1, 1], total=0), DeniableError, "size is 0"),
         (
@@ -350,7 +350,7 @@ CODES = np.array([0, 1, 1])
         (
             lambda: weighted_intervals(THREE, WeightedCounts.of_records(CODES, [1, 1, 1], 2)),
             ChannelError,
-            "weights over 2 reports do not fit a channel with 3",
+            "weights over 2 randomized values do not fit a channel with 3",
         ),
         (
             lambda: WeightedCounts(np.ones((1, 2)), np.ones((2, 2)), np.ones(1)),
@@ -360,7 +360,7 @@ CODES = np.array([0, 1, 1])
         (
             lambda: WeightedCounts(np.ones((1, 2)), np.ones((1, 2)), np.ones(2)),
             DataError,
-            "give one a stratum",
+            "give one per stratum",
         ),
         (
             lambda: survey_estimate(TWO, CODES, [1, 1, 1]).intervals(95),

@@ -188,7 +188,7 @@ def test_rare_reports_beyond_the_categories_are_caught() -> None:
 
 @pytest.mark.parametrize("report", [-1, 5])
 def test_a_report_that_the_matrix_has_not_is_named(report: int) -> None:
-    with pytest.raises(DeniableError, match=rf"the report {report}, but its matrix has 0 \.\. 4"):
+    with pytest.raises(DeniableError, match=rf"the value {report}, but its matrix has 0 \.\. 4"):
         audit_sampler(lambda codes: np.full_like(codes, report), WIDE, 10)
 
 

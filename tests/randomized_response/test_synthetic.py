@@ -279,10 +279,13 @@ PROPER = [[1 / 12] * 12, [0.5, 0.5]]
     ("call", "said"),
     [
         (lambda: repeat_cells([0.5, 0.5], 0), "0 synthetic records are requested; request at lea"),
-        (lambda: repeat_cells([0.5, 0.6], 5), "the proportions are no distribution (not negative"),
+        (
+            lambda: repeat_cells([0.5, 0.6], 5),
+            "the proportions are not a distribution (not negative",
+        ),
         (lambda: repeat_cells([1.5, -0.5], 5), "project the estimate first"),
-        (lambda: repeat_cells([0.5, np.nan], 5), "the proportions are no distribution"),
-        (lambda: repeat_cells([], 5), "the proportions are no distribution"),
+        (lambda: repeat_cells([0.5, np.nan], 5), "the proportions are not a distribution"),
+        (lambda: repeat_cells([], 5), "the proportions are not a distribution"),
         (
             lambda: synthesize(DOMAIN, CLUSTERS[:1], PROPER[:1], 5, generator()),
             "1 clusters of colour, region and 1 distributions, for the attributes",
@@ -299,7 +302,10 @@ PROPER = [[1 / 12] * 12, [0.5, 0.5]]
             lambda: repeat_records(reports(3), [0.5, 0.5], 5, generator()),
             "3 records, but weights of shape (2,)",
         ),
-        (lambda: repeat_records(reports(2), [0.7, 0.7], 5, generator()), "the weights are no dist"),
+        (
+            lambda: repeat_records(reports(2), [0.7, 0.7], 5, generator()),
+            "the weights are not a dist",
+        ),
         (lambda: repeat_records(reports(2), [0.5, 0.5], -1, generator()), "-1 synthetic records"),
     ],
 )

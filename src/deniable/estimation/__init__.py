@@ -1,4 +1,4 @@
-"""Estimate distributions and intervals from randomized values, also with survey weights."""
+"""Estimates of distributions, with intervals, from randomized values; also with survey weights."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Estimate consistent distributions: never negative, with sum 1."""
+"""Estimates of consistent distributions: never negative, with sum 1."""
 
 import math
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from deniable.estimation.likelihood import maximum_likelihood
 from deniable.estimation.simplex import euclidean_projection
 
 MAX_LIKELIHOOD = 256**3
-"""Cells^2 times randomized values, up to which Newton's method takes a second or so."""
-MAX_UNSMOOTHED = 32  # points of a grid whose distribution is estimated without smoothing
+"""Largest cells^2 times randomized values for Newton's method, which then takes about a second."""
+MAX_UNSMOOTHED = 32  # points of a grid with a distribution that is estimated without smoothing
 OWN_PROPORTIONS = "proportions of the randomized values"
 
 
@@ -21,8 +21,8 @@ OWN_PROPORTIONS = "proportions of the randomized values"
 class Distribution:
     """Proportions that are never negative and sum to 1.
 
-    The `proportions` have the shape (cells,), and `method` names their estimator. `gap` bounds the
-    missing log-likelihood, in nats; it is NaN for methods other than likelihood.
+    The `proportions` have the shape (cells,), and `method` names their estimator. `gap` is an upper
+    bound of the difference from the maximum log-likelihood, in nats; NaN for other methods.
     """
 
     proportions: Floats
@@ -31,17 +31,17 @@ class Distribution:
 
 
 def consistent(channel: Channel, counts: Counts | Floats) -> Distribution:
-    """Return the distribution over a `channel`'s cells that fits `counts` of randomized values.
+    """Return a consistent distribution over a `channel`'s cells from `counts` of randomized values.
 
     Counts of weighted records give a pseudo-likelihood. The estimate depends on the channel:
 
-    - usually it is the most likely distribution.
-    - for a square wave over more than 32 points it is EM with smoothing. Over 51 and 101 points, at
+    - Usually it is the maximum-likelihood distribution.
+    - For a square wave over more than 32 points it is EM with smoothing. Over 51 and 101 points, at
       ε 1 to 4, its Wasserstein distance is mostly smaller; over 13 points it is always larger.
-    - for tables too large for Newton's method it is the distribution nearest to the unbiased
+    - For tables too large for Newton's method it is the distribution nearest to the unbiased
       estimate.
-    - for a singular matrix, which must be invariant, it is the proportions of the randomized
-      values. These are unbiased, but not for pairs of values through two matrices, which give NaN.
+    - For a singular matrix, which must be invariant, it has the proportions of randomized values.
+      These are unbiased, except for pairs of values through two matrices, which give NaN.
     """
     waves = isinstance(channel, (SquareWave, SquareWaveOrMissing))
     if waves and channel.size > MAX_UNSMOOTHED:
@@ -58,6 +58,6 @@ def consistent(channel: Channel, counts: Counts | Floats) -> Distribution:
 
 
 def likelihood_is_fast(channel: Channel) -> bool:
-    """Return whether the most likely distribution through a `channel` takes seconds at most."""
+    """Return whether maximum likelihood through a `channel` takes at most seconds."""
     closed = channel.weight_and_replacement is not None
     return closed or channel.size**2 * channel.reports <= MAX_LIKELIHOOD

@@ -1,16 +1,15 @@
-"""Bound the errors of proportions from n randomized values ([multirr], sections 2.3, 3.2 and 3.3).
+"""Error bounds for proportions of n randomized values ([multirr], sections 2.3, 3.2 and 3.3).
 
-All bounds are for proportions lambda of randomized values, before the inversion. They rest on the
+All bounds are for proportions lambda of randomized values, before the inversion. They use the
 normal approximation and are too small with few records per category (`docs/findings.md`). Arguments
-out of range raise a `DeniableError`.
+out of range raise `DeniableError`.
 
 The estimate is P'^-1 lambda, so P'^-1 propagates the errors. The paper measures this by the ratio
 of the largest to the smallest eigenvalue of P'. The ratio is a lower bound of the condition number,
-the largest factor by which a relative error can grow. Among matrices of a given parity with real
-eigenvalues that are not negative, the form with p_u on the diagonal and p_d elsewhere has the
-smallest of both. Among all matrices, which the paper claims, it does not:
-tests/estimation/test_propagation.py has the proof of the first statement and counterexamples to the
-second.
+the largest factor by which a relative error can grow. Consider matrices of a given parity with real
+eigenvalues that are not negative. Among them, the matrix with p_u on the diagonal and p_d elsewhere
+has the smallest ratio and condition number. The paper claims this for all matrices, which is wrong.
+tests/estimation/test_propagation.py has a proof of the first statement, and counterexamples.
 """
 
 import math
@@ -23,8 +22,8 @@ import scipy
 from deniable.channels import Channel, refuse_no_records
 from deniable.errors import ChannelError, DeniableError, refuse_unknown
 
-MAX_CELLS = 10**200  # beyond, percentiles and squares leave the floats
-MAX_EXPONENT = 700.0  # exp of more is no float
+MAX_CELLS = 10**200  # beyond, percentiles and squares are not in the range of floats
+MAX_EXPONENT = 700.0  # beyond, exp overflows
 SMALLEST_ERROR = 1e-9
 
 
@@ -40,7 +39,7 @@ def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
         )
     if categories > MAX_CELLS:
         raise DeniableError(
-            "over 1e200 cells have no bound in floating point; take fewer attributes together"
+            "over 1e200 cells have no bound in floating point; combine fewer attributes"
         )
     return float(sqrt(scipy.special.chdtri(1, alpha / categories)))
 
@@ -48,8 +47,8 @@ def bonferroni_critical_value(categories: int, alpha: float = 0.05) -> float:
 def best_case_relative_error(categories: int, records: int, alpha: float = 0.05) -> float:
     """Return the relative error (6) of [multirr] at equal frequencies, sqrt(B (r - 1) / n).
 
-    No distribution over r `categories` has a smaller one. n is the number of `records`, and `alpha`
-    determines B (`bonferroni_critical_value`).
+    No distribution over r `categories` has a smaller error. n is the number of `records`, and
+    `alpha` determines B (`bonferroni_critical_value`).
     """
     refuse_no_records(records)
     return bonferroni_critical_value(categories, alpha) * sqrt((categories - 1) / records)
@@ -78,7 +77,7 @@ def records_needed(
     root = bonferroni_critical_value(categories, alpha)
     spread = categories - 1 if kind == "relative" else min(categories - 1, 1) / 4
     records = max(math.ceil((root / error) ** 2 * spread), 1)
-    # Rounding may have lifted a whole number over itself.
+    # Rounding may have moved a whole number above itself.
     one_less = records > 1 and root * sqrt(spread / (records - 1)) <= error
     return records - 1 if one_less else records
 
@@ -107,17 +106,19 @@ def propagation_factor(channel: Channel) -> float:
 
     if not channel.square:
         raise ChannelError(
-            f"a channel over {channel.size} categories with {channel.reports} reports has no "
-            "eigenvalues, and so no propagation factor; compare covariances (Channel.covariance)"
+            f"a channel over {channel.size} categories with {channel.reports} randomized values "
+            "has no eigenvalues, and so no propagation factor; compare covariances "
+            "(Channel.covariance)"
         )
     return math.inf if channel.singular else math.prod(map(of_one, channel.simple_factors))
 
 
 def smallest_propagation(size: int, epsilon: float) -> float:
-    """Return the factor of the p_u / p_d form of [multirr], 2.3, (parity + r - 1) / (parity - 1).
+    """Return the propagation factor of [multirr], 2.3, (parity + r - 1) / (parity - 1).
 
-    `size` is r, the number of categories, and the parity p_u / p_d is exp(`epsilon`). No matrix
-    with at most this epsilon and real eigenvalues that are not negative has a smaller factor.
+    The matrix has p_u on the diagonal and p_d elsewhere. `size` is r, the number of categories, and
+    the parity p_u / p_d is exp(`epsilon`). No matrix with at most this epsilon and real eigenvalues
+    that are not negative has a smaller factor.
 
     Examples
     --------

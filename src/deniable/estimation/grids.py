@@ -1,8 +1,8 @@
-"""Estimate distributions of numbers on a grid of cells, with intervals.
+"""Estimates of distributions of numbers on a grid of cells, with intervals.
 
-A smooth distribution is likelier than a ragged one, but maximum likelihood ignores the order of the
-cells. EMS smooths after each step of expectation-maximization and stops early. Both reduce the
-noise of the estimate and add some bias. Resampling shows the noise but not the bias.
+A smooth distribution is more likely than a ragged one, but maximum likelihood ignores the order of
+the cells. EMS smooths after each step of expectation-maximization and stops early. Both reduce the
+noise of the estimate and add some bias. Resampling estimates the noise but not the bias.
 """
 
 import warnings
@@ -22,7 +22,7 @@ MAX_STEPS = 10_000
 MIN_RESAMPLES = 20
 
 Functionals = Callable[[Floats], Floats]
-"""From distributions, shape (..., cells), to what is asked of them, shape (..., functionals)."""
+"""Function from distributions, shape (..., cells), to results, shape (..., functionals)."""
 
 
 def grid_estimate(
@@ -36,36 +36,37 @@ def grid_estimate(
 ) -> Floats:
     """Return distributions over the cells of a grid by EM, or by EM with smoothing (EMS).
 
-    From the uniform distribution, x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v), lambda =
-    P' x. If `smoothed`, each cell then gives a quarter to either neighbour, (1, 2, 1) / 4. A
-    quarter that would leave the grid stays in its cell, so sums and the uniform distribution stay.
+    From the uniform distribution, steps are x_u <- x_u * sum over v of P[u, v] n_v / (n lambda_v),
+    lambda = P' x. If `smoothed`, each cell then gives a quarter to either neighbour, (1, 2, 1) / 4.
+    A quarter that would leave the grid stays in its cell, so sums and the uniform distribution
+    stay.
 
     Steps end when the log-likelihood of all records changes by less than `rise`. This is
     deliberately earlier than its maximum (`expectation_maximization`), because further steps fit
     noise. Raises `ChannelError` if the counts do not fit the channel, or are invalid or impossible.
 
-    SOURCE: [square_wave], with the thresholds 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). There (2, 1) /
-    3 smooths the cells at the ends, and the result is rescaled.
+    SOURCE: [square_wave], with the thresholds 1e-3 (EMS) and 1e-3 exp(epsilon) (EM). The source
+    smooths the cells at the ends by (2, 1) / 3 and rescales the result.
 
     Parameters
     ----------
     reported_counts : shape (..., reports)
         Counts of randomized values. Each table is estimated separately.
     channel : Channel
-        Of at most 4,096 categories: the cells, in order.
+        Its categories, at most 4,096, are the cells in order.
     apart : int, >= 0
         Number of last cells that are not smoothed, because they are not points, such as missing
         values.
     rise : float, > 0, in nats
     iterations : int, >= 1
-        The most steps; there is a warning if they are reached.
+        The largest number of steps; there is a warning if it is reached.
     """
     matrix = channel.matrix()
     frequencies, totals = channel.frequencies(reported_counts)
     tables, records = frequencies.reshape(-1, channel.reports), np.reshape(totals, -1)
     found = np.full((len(tables), channel.size), 1 / channel.size)
     if np.any((tables > 0) & (found @ matrix == 0)):
-        raise ChannelError("something was reported that the channel cannot report")
+        raise ChannelError("there are randomized values that the channel cannot produce")
     before = np.full(len(tables), -np.inf)
     going = np.arange(len(tables))
     for _ in range(iterations):
@@ -87,7 +88,7 @@ def grid_estimate(
         going = going[moving]
     if going.size:
         warnings.warn(
-            f"EM of {going.size} tables stopped after {iterations} steps; allow more of them",
+            f"EM of {going.size} tables stopped after {iterations} steps; allow more steps",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -97,7 +98,7 @@ def grid_estimate(
 def smooth(distributions: Floats) -> Floats:
     """Return (x_(u-1) + 2 x_u + x_(u+1)) / 4 along the last axis of `distributions`.
 
-    Cells at the ends are their own neighbours.
+    Each end cell is its own neighbour on the outside.
     """
     first, last = distributions[..., :1], distributions[..., -1:]
     wider = np.concatenate([first, distributions, last], axis=-1)
@@ -118,9 +119,9 @@ def bootstrap_intervals(
     """Return estimates from one table of randomized values, with percentile bootstrap intervals.
 
     All have the shape (functionals,); standard errors are standard deviations of the resamples.
-    Resamples are drawn with replacement, and each is estimated anew. So the intervals are for the
-    population of which the records are a sample. They lie around the mean of the estimate: where it
-    is biased (EMS smooths) they cover less than stated. A `DeniableError` is raised as by
+    Resamples are drawn with replacement, and each is estimated separately. So the intervals are for
+    the population from which the records were sampled. They lie around the mean of the estimate. If
+    it is biased, as with EMS, they cover less than stated. Raises `DeniableError` like
     `grid_estimate`, and if an argument is out of range or the counts are not whole.
 
     SOURCE: Efron, Tibshirani (1993), "An introduction to the bootstrap", 13.3.
@@ -162,13 +163,13 @@ def grid_means(distributions: Floats, edges: Floats) -> Floats:
 def grid_quantiles(distributions: Floats, edges: Floats, shares: npt.ArrayLike) -> Floats:
     """Return quantiles, shape (..., quantiles), with the mass of each cell spread evenly in it.
 
-    A quantile is the smallest number up to which the distribution has the share, in the unit of
-    `edges`. `distributions` have the shape (..., cells), the increasing edges (cells + 1,), and the
-    `shares`, in [0, 1], (quantiles,).
+    A quantile is the smallest number up to which the distribution has the wanted proportion, in the
+    unit of `edges`. `distributions` have the shape (..., cells), the increasing `edges` (cells +
+    1,), and the wanted proportions, `shares`, in [0, 1], (quantiles,).
     """
     asked = np.atleast_1d(np.asarray(shares, dtype=float))
     if np.any(~((asked >= 0) & (asked <= 1))):
-        raise DeniableError(f"shares are {asked}; they must be in [0, 1]")
+        raise DeniableError(f"proportions are {asked}; they must be in [0, 1]")
     sums = np.cumsum(distributions, axis=-1)
     goals = asked * sums[..., -1:]
     cells = (sums[..., None, :] < goals[..., None]).sum(axis=-1)

@@ -1,39 +1,39 @@
-"""Compute confidence intervals through any channel, single and simultaneous ([pram], 1).
+"""Confidence intervals through any channel, single and simultaneous ([pram], 1).
 
 There are two constructions. ``wald`` is the estimate ± z standard errors, from the unbiased plug-in
-of [pram], (1.3). Plug-in and estimate come from the same randomized values and err together: where
-a rare category has too few by chance, its proportion and variance are both too small, and the
-interval misses the true value too often.
+of [pram], (1.3). Plug-in and estimate come from the same randomized values, so their errors are
+correlated. If a rare category has too few values by chance, its proportion and its variance are
+both too small. Then the interval misses the true value too often.
 
 Like Wilson's interval, ``score`` inverts a test. It contains the values f of the functional within
-z standard errors of the estimate, where the error belongs to f,
+z standard errors of the estimate, where the standard error is computed for f,
 
     (estimate - f)^2 <= z^2 V(f) / n.
 
-V(f) is the plug-in plus its expected error if f is true. The error is the regression of a
-randomized value's squared score g^2 on its score g (the entries of P^-1 w, with w the functional's
-weights; with more randomized values than categories a left inverse replaces P^-1 everywhere),
+V(f) is the plug-in plus its expected error if f is the true value. This error is the regression of
+a randomized value's squared score g^2 on its score g. Scores are the entries of P^-1 w, with w the
+functional's weights. With more randomized values than categories, a left inverse replaces P^-1.
 
     V(f) = mean(g^2) + (f - estimate) Cov(g^2, g) / Var(g) - f^2                   (population).
 
 For the file only the randomization varies. There g^2 - P^-1 w^2 replaces g^2 (its mean is the
 variance of a randomized value given its original one), f^2 is omitted, and both moments are taken
-within original categories. The moments are those expected at the estimate projected onto the
-simplex. Four extra records join the categories of high weight for the upper limit, and others of
-low weight for the lower limit (similar to Agresti and Coull, 1998). So a limit allows for records
-of a category that seems to have none.
+within original categories. Moments are expected values at the estimate projected onto the simplex.
+Four extra records are added to the categories of high weight for the upper limit, and to categories
+of low weight for the lower limit (similar to Agresti and Coull, 1998). So a limit allows for
+records of a category that seems to have none.
 
 If a score takes two values, as through a keep-or-replace channel, the regression is exact. The
 interval is then Wilson's interval of the proportion of randomized values, transformed. In general
-it is a first-order correction. The projected estimate alone, without the plug-in, would not do:
-through a badly conditioned channel it need not fit the randomized values at all.
+it is a first-order correction. The projected estimate without the plug-in is not enough, because
+through a badly conditioned channel it may not fit the randomized values at all.
 
-With more randomized values than categories the left inverse has by default least variance at the
-first estimate. The intervals treat it as fixed, though it varies with the data. At 95 %, through
-Hadamard response and subset selection of 4 to 8 categories (3,000 to 5,000 tables per case, error
-.004), score intervals cover each proportion in at least .934 of tables of 100 records and more.
-With 30 records, nine in ten of them in one category, and epsilon 3 they cover that category in at
-least .925 (population) and .911 (file).
+With more randomized values than categories, the left inverse has by default least variance at the
+first estimate. The intervals treat it as fixed, although it varies with the data. The coverage at
+95 % was measured through Hadamard response and subset selection of 4 to 8 categories (3,000 to
+5,000 tables per case, error .004). Score intervals cover each proportion in at least .934 of tables
+of 100 records and more. With 30 records, nine in ten of them in one category, and epsilon 3 they
+cover that category in at least .925 (population) and .911 (file).
 """
 
 from dataclasses import dataclass
@@ -54,22 +54,22 @@ Method = Literal["score", "wald"]
 Simultaneous = Literal["none", "bonferroni", "scheffe"]
 
 CONFIDENCE = 0.95
-Z_95 = 1.959963984540054  # the standard errors on either side of a normal estimate's 95 % interval
+Z_95 = 1.959963984540054  # standard errors on either side in a 95 % interval, normal distribution
 ROUNDING = 1e-12
 EXTRA_RECORDS = 4.0
-"""Records added on the side of a limit; about z^2 at 95 %. Between 1 and 4 little depends on it."""
-EVENED = 1e-6  # share of the projected estimate that is spread evenly: no side is without a record
+"""Records added on the side of a limit; about z^2 at 95 %. Values from 1 to 4 change little."""
+EVENED = 1e-6  # proportion of the projected estimate that is spread evenly, so no side is empty
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Estimates with their confidence intervals. Limits may leave [0, 1].
+    """Estimates with their confidence intervals; limits may be outside [0, 1].
 
     Attributes
     ----------
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
-        The standard error is the root of the unbiased plug-in for each method, NaN where that is
-        negative. By the bootstrap it is the standard deviation of the resampled estimates.
+        The standard error is the root of the unbiased plug-in for each method, NaN where it is
+        negative. With the bootstrap it is the standard deviation of the resampled estimates.
     """
 
     estimate: Floats
@@ -78,9 +78,9 @@ class Intervals:
     standard_error: Floats
 
     def cover(self, truth: npt.ArrayLike) -> Flags:
-        """Return where intervals contain the `truth`, ± 1e-12; NaN limits contain nothing.
+        """Return whether each interval contains its true value, within 1e-12; false for NaN limits.
 
-        The truth has a shape that broadcasts with the limits.
+        The true values, `truth`, broadcast with the limits.
         """
         values = np.asarray(truth, dtype=float)
         return np.asarray((self.low - ROUNDING <= values) & (values <= self.high + ROUNDING))
@@ -110,8 +110,8 @@ def confidence_intervals(
         values.
     simultaneous : "none", "bonferroni" or "scheffe"
         ``none``: each interval separately. ``bonferroni``: all intervals of a table together.
-        ``scheffe``: all linear functionals together, also ones chosen after a look at the data;
-        wider, except for two categories.
+        ``scheffe``: all linear functionals together, also functionals that are chosen after a look
+        at the data; wider, except for two categories.
     target : "population" or "file"
     functionals : shape (functionals, size), optional
         Weights w of linear functionals w . pi.
@@ -121,12 +121,12 @@ def confidence_intervals(
     Raises
     ------
     DeniableError
-        If an option is unknown or out of range, functionals do not fit the channel, or as
+        If an option is unknown or out of range, if functionals do not fit the channel, and like
         `Channel.standard_errors`.
 
     Examples
     --------
-    Wilson's interval of 2 in 10, through a channel that keeps each value:
+    Wilson's interval for 2 of 10, through a channel that keeps each value:
 
     >>> from deniable.channels import KeepOrReplace
     >>> found = confidence_intervals(KeepOrReplace.uniform(2, keep=1.0), [8, 2])
@@ -149,7 +149,7 @@ def confidence_intervals(
     counts = np.asarray(reported_counts, dtype=float)
     if channel.square or inverse == "own":
         return Intervals(*_by_own_inverse(channel, counts, *asked))
-    channel.frequencies(counts)  # refuses what are no tables of counts
+    channel.frequencies(counts)  # raises an error unless these are tables of counts
     tables = counts.reshape(-1, channel.reports)
     each = [_by_own_inverse(channel.fitted_to(table), table, *asked) for table in tables]
     return Intervals(*np.moveaxis(np.reshape(each, (*counts.shape[:-1], 4, width)), -2, 0))
@@ -163,7 +163,7 @@ def _by_own_inverse(
     method: Method,
     target: Target,
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return estimates, lower and upper limits, and standard errors by the own inverse."""
+    """Return estimates, lower and upper limits, and standard errors with the own inverse."""
     errors = channel.standard_errors(counts, target, weights, "own")
     proportions = channel.estimate(counts, "own")
     estimate = proportions if weights is None else np.asarray(proportions @ weights.T)
@@ -177,7 +177,7 @@ def _by_own_inverse(
 def _score_limits(
     channel: Channel, counts: Floats, weights: Floats | None, squared: float, *, file: bool
 ) -> tuple[Floats, Floats]:
-    """Solve d^2 <= z^2 / n (level + slope d - k (2 estimate d + d^2)), k being 0 for the file."""
+    """Solve d^2 <= z^2 / n (level + slope d - k (2 estimate d + d^2)), with k = 0 for the file."""
     records = counts.sum(axis=-1, keepdims=True)
     frequencies = counts / records
     proportions = channel.solve_transposed(frequencies)
@@ -211,8 +211,8 @@ def _score_limits(
 class _Moments(NamedTuple):
     """Means over original categories t of weight w_t, and over the scores g of randomized values.
 
-    first, second, third : of g, g^2, g^3 square, cube : of w^2, w^3 within : of E(g^2 | t) w_t
-    paired : of g times the score of w^2
+    `first`, `second` and `third` are means of g, g^2 and g^3, `square` and `cube` of w^2 and w^3,
+    `within` of E(g^2 | t) w_t, and `paired` of g times the score of w^2.
     """
 
     first: Floats
@@ -225,7 +225,7 @@ class _Moments(NamedTuple):
 
 
 def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
-    """Return the slope of the variance of a randomized value on the estimate, and that variance."""
+    """Return the slope of a randomized value's variance on the estimate, and this variance."""
     if file:
         variance = moments.second - moments.square
         covariance = moments.third - moments.paired - moments.within + moments.cube
@@ -239,7 +239,7 @@ def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
 
 
 def _category_moments(channel: Channel, likely: Floats) -> tuple[_Moments, list[_Moments]]:
-    """Return the moments of `_functional_moments` for categories' indicators, without a matrix."""
+    """Return the moments of `_functional_moments` for single categories, without a matrix."""
     own = [channel.own_moments(power) for power in (2, 3)]
     reports = channel.reported(likely)
     found = [channel.second_moments(reports), channel.third_moments(reports)]
@@ -259,10 +259,10 @@ def _of_indicators(share: Floats, second: Floats, third: Floats, within: Floats)
 def _functional_moments(
     channel: Channel, likely: Floats, weights: Floats, scores: Floats
 ) -> tuple[_Moments, list[_Moments]]:
-    """Return the moments of all records, and of the extra ones for the lower and the upper limit.
+    """Return the moments of all records, and of extra records for the lower and the upper limit.
 
-    Categories have a high weight if it is above the middle of the range. Within either side their
-    proportions keep their ratios. The scores are those of the weights, then of their squares.
+    A weight is high if it is above the middle of the range. Within either side the proportions keep
+    their ratios. The `scores` have rows for the weights, then for their squares.
     """
     g, of_squares = np.split(scores, 2)
     squares = g * g
@@ -287,8 +287,8 @@ def clopper_pearson(
 ) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of Clopper and Pearson's interval of a probability.
 
-    `events` and `trials` broadcast, with 0 <= events <= trials and trials >= 1. The interval covers
-    with at least the stated `confidence`, in (0, 1): each tail has at most half of the rest.
+    `events` and `trials` broadcast, with 0 <= events <= trials and trials >= 1. The coverage is at
+    least the `confidence`, in (0, 1): each tail has at most half of the rest.
 
     Examples
     --------
@@ -307,4 +307,4 @@ def clopper_pearson(
 def refuse_bad_confidence(confidence: float) -> None:
     """Raise `DeniableError` unless the `confidence` is in (0, 1)."""
     if not 0 < confidence < 1:
-        raise DeniableError(f"the confidence is {confidence}; it must be in (0, 1), as 0.95")
+        raise DeniableError(f"the confidence is {confidence}; it must be in (0, 1), such as 0.95")

@@ -1,14 +1,14 @@
 """Estimates by the proportions of randomized values, through an invariant matrix ([pram], (2.1)).
 
 Let T be the counts of the original values and P the matrix, which may be computed from T. Given
-both, the proportions of the randomized values have the expectation T/n and a variance V, which an
-analyst can estimate without bias. So for the proportions p of the population from which the
-records were drawn (multinomial sampling),
+both, the proportions p of the randomized values have the expectation T/n and a variance V, which an
+analyst can estimate without bias. As estimates for the population from which the records were drawn
+(multinomial sampling), they have
 
-    Var(p) = E V + (D_pi - pi pi') / n,    estimated by    (n V + p - p^2) / (n - 1),
+    Var(p) = E V + (D_pi - pi pi') / n,    estimated by    (n V + p - p^2) / (n - 1).
 
-which is unbiased: E[p^2 | T, P] = (T/n)^2 + V. It is the plug-in of (2.5). The formula (1.3) holds
-for a fixed matrix alone, because it is a function of pi and P.
+The estimator is unbiased, because E[p^2 | T, P] = (T/n)^2 + V. It is the plug-in of (2.5). The
+formula (1.3) holds only for a fixed matrix, because it is a function of pi and P.
 """
 
 from dataclasses import dataclass
@@ -51,20 +51,20 @@ class OwnProportions:
 def bounded_proportions(
     counts: Counts | WeightedCounts, functionals: Floats, target: Target, confidence: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return proportions through unknown invariant matrices: values, errors, and both limits.
+    """Return proportions through an unknown invariant matrix: values, errors, and both limits.
 
     Any invariant matrix has a variance of at most c pi (1 - pi) / n, with c = 2 - 1 / n for the
     population ([pram], (2.6)) and c = 1 for the file. The limits are the pi from which the values
-    differ by at most z such standard errors (Wilson), so they cover at least nearly at their level.
-    Errors are bounds too: n p (1 - p) / (n - 1) is at least unbiased for pi (1 - pi) given the
-    file. By weights, the variance for the file is at most q (1 - q) S / W^2, with S = sum w_i^2,
+    differ by at most z such standard errors (Wilson), so they cover nearly at their level, or more.
+    Errors are bounds too: the mean of n p (1 - p) / (n - 1), given the file, is at least pi (1 -
+    pi). With weights, the variance for the file is at most q (1 - q) S / W^2, with S = sum w_i^2,
     W = sum w_i, and q the proportion by squared weights. The estimate is unbiased for the file's
     proportion p, so for the population Var(p) is added. p is a ratio of sums of independent
-    records, so Var(p) is sum w_i^2 (x_i - p)^2 / W^2, with x_i 1 in the category and else 0. This
-    sum is s (1 - 2 p) + p^2 S, with s = sum w_i^2 x_i. The unknown s is at most S, and at most
+    records, so Var(p) is sum w_i^2 (x_i - p)^2 / W^2, with x_i = 1 in the category, otherwise 0.
+    This sum is s (1 - 2 p) + p^2 S, with s = sum w_i^2 x_i. The unknown s is at most S, and at most
     p W M, with M the largest weight. So for m = min(p, 1 - p), by symmetry, the sum is at most
-    m^2 S + (1 - 2 m) min(S, m W M). Either variance is at most c p (1 - p) M / W, with c 1 or 2,
-    so limits reach at least as far as Wilson's of no record, and of all records.
+    m^2 S + (1 - 2 m) min(S, m W M). Either variance is at most c p (1 - p) M / W, with c 1 or 2.
+    So limits reach at least as far as Wilson's limits for no record, and for all records.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def bounded_proportions(
         return values, errors, np.minimum(low, 1 - least), np.maximum(high, least)
     n = int(counts.sum())
     if n < 2 and target == "population":
-        raise ChannelError("one record says nothing of how records of the population differ")
+        raise ChannelError("the variance in the population cannot be estimated from one record")
     values, c = functionals @ counts / n, 1.0 if target == "file" else 2 - 1 / n
     unbiased = (n / (n - 1)) ** (1 if target == "file" else 2) if n > 1 else np.nan
     errors = np.sqrt(np.maximum(values * (1 - values), 0.0) * unbiased * c / n)
@@ -101,9 +101,8 @@ def bounded_proportions(
 def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> OwnProportions:
     """Return sums of proportions of randomized values through an invariant matrix.
 
-    The variance is (2.4) of [pram] with the proportions of randomized values in place of T/n. A
-    `ChannelError` is raised if sums of counts differ or are 0, or the channel has other randomized
-    values than categories.
+    The variance is (2.4) of [pram] with the proportions of randomized values instead of T/n. Raises
+    `ChannelError` if sums of counts differ or are 0, or randomized values are not categories.
 
     Parameters
     ----------
@@ -116,8 +115,8 @@ def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> Own
     """
     if not channel.square:
         raise ChannelError(
-            f"a channel over {channel.size} categories with {channel.reports} reports: reports are "
-            "no categories, so their proportions estimate nothing; use the inverse of the matrix"
+            f"a channel over {channel.size} categories with {channel.reports} randomized values, "
+            "which are not categories: their proportions are not estimates; invert the matrix"
         )
     counts = np.asarray(counts)
     totals = np.unique(counts.sum(axis=-1))
@@ -137,12 +136,12 @@ def weighted_own_proportions(
 
     The `channel` is invariant for the weighted frequencies of the records ([pram], (2.7)). The
     covariance for the file is sum w_i^2 (diag(P_x) - P_x P_x') / (sum w_i)^2, with P_x the row of
-    the original category of record i. The sums of squares by original category are estimated by the
-    inverse. Through a singular matrix the variance is its bound q (1 - q) sum w_i^2 / (sum w_i)^2,
-    with q the proportion by squared weights, and there is none for the population.
+    the original category of record i. The sums of squares by original category are estimated with
+    the inverse. Through a singular matrix the variance is its bound q (1 - q) sum w_i^2 / (sum
+    w_i)^2, with q the proportion by squared weights, and the variance for the population is NaN.
 
-    The `counts` are of one sample. `indicators`, zeros and ones of shape (proportions, categories),
-    mark the categories to be added.
+    The `counts` are from one sample. `indicators`, zeros and ones of shape (proportions,
+    categories), mark the categories to be added.
     """
     sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
     total = float(sums.sum())

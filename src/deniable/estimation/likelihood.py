@@ -1,11 +1,11 @@
-"""Maximize likelihoods: in closed form if there is one, or by Newton's method, or by EM.
+"""Maximum likelihood: in closed form if there is one, by Newton's method, or by EM.
 
 With many records the likelihood is nearly quadratic. From the clipped unbiased estimate, Newton's
 method reaches the maximum in a few steps; each solves a quadratic program without negative
-proportions. For more cells than a dense matrix allows there is expectation-maximization. Under
-strong randomization EM alone needs 10^4 steps and more, since each removes only a small part of the
-error. SQUAREM (Varadhan and Roland, 2008) extrapolates pairs of steps and continues from there.
-Results have a bound on the missing likelihood. Tables of a batch are independent to the last bit.
+proportions. For more cells than a dense matrix allows, there is expectation-maximization (EM).
+Under strong randomization EM alone needs 10^4 steps and more, since each removes only a small part
+of the error. SQUAREM (Varadhan and Roland, 2008) extrapolates pairs of steps. Results have an upper
+bound of the difference from the maximum. They do not depend on other tables of a batch.
 """
 
 import warnings
@@ -23,16 +23,16 @@ from deniable.estimation.simplex import clip_and_rescale, estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
 MAX_STEPS = 100_000
-MAX_NEWTON_CELLS = 512  # as many reports: its steps grow with cells^2 times reports
+MAX_NEWTON_CELLS = 512  # with as many values; the time of a step grows with cells^2 times values
 MAX_NEWTON_STEPS = 50
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_LENGTH = 2.0**-20
 LEAST_PROMISE = 1e-12
-LEAST_SHARE = 0.01  # what a jump leaves at least of a proportion
-LEAST_MASS = 2.0**-52  # of all categories together: rounding hides no more
+LEAST_SHARE = 0.01  # of a proportion that remains after a jump
+LEAST_MASS = 2.0**-52  # of all categories together, as much as rounding errors can hide
 FIRST_REACH = 4.0
 Step = tuple[Floats, float, float]
-"""The next point, the mean log-likelihood of the one before, and its gap."""
+"""The next point, and the mean log-likelihood and the gap of the point before."""
 RIDGE = 1e-12
 
 
@@ -41,7 +41,8 @@ class Likelihood:
     """A maximum-likelihood estimate with a bound on its error.
 
     The `proportions` have the shape (..., categories). `iterations` is the largest number of steps
-    of a table, 0 for a closed form. `gap` bounds the log-likelihood that any table lacks, in nats.
+    for a table, 0 for a closed form. `gap` is an upper bound, over all tables, of the difference
+    from the maximum log-likelihood, in nats.
     """
 
     proportions: Floats
@@ -54,20 +55,20 @@ def maximum_likelihood(
 ) -> Likelihood:
     """Return the distribution under which counts of randomized values are most likely.
 
-    Keep-or-replace channels have a closed form. Others with categories^2 times randomized values up
-    to 512^3 take Newton's method, and EM if it does not converge; larger ones take EM. A
-    `ChannelError` is raised if the channel is singular, or the counts do not fit it or are invalid.
+    Keep-or-replace channels have a closed form. Other channels with categories^2 times randomized
+    values up to 512^3 use Newton's method, or EM if it does not converge; larger ones use EM.
+    Raises `ChannelError` if the channel is singular, or the counts do not fit it or are invalid.
 
     Parameters
     ----------
     reported_counts : shape (..., reports)
     channel : Channel, not singular
     tolerance : float, > 0
-        The largest gap to the maximum log-likelihood at which steps end, in nats.
+        Steps end when the gap to the maximum log-likelihood is at most this, in nats.
     """
-    channel.refuse_singular()  # many distributions are equally likely under it
+    channel.refuse_singular()  # with a singular channel many distributions are equally likely
     tables = np.asarray(reported_counts, dtype=float)
-    frequencies = channel.frequencies(tables)[0]  # the same refusals as for an estimate
+    frequencies = channel.frequencies(tables)[0]  # with the same checks as for an estimate
     if (form := channel.weight_and_replacement) is not None:
         return Likelihood(_fill_to_level(tables, *form), 0, 0.0)
     by_em = partial(expectation_maximization, channel=channel, tolerance=tolerance)
@@ -96,22 +97,22 @@ def likelihood_or_uniform(
     """Return the most likely distribution; uniform, with a warning, if the channel is singular.
 
     It is the counterpart of `unbiased_or_uniform`. `reports` are counts of randomized values
-    through the `channel`, shape (..., reports); for `tolerance` see `maximum_likelihood`.
+    through the `channel`, shape (..., reports). For `tolerance` see `maximum_likelihood`.
     """
     likely = partial(maximum_likelihood, tolerance=tolerance)
     return estimated_or_uniform(reports, channel, lambda *given: likely(*given).proportions)
 
 
 def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:
-    """Fill to a level: pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
+    """Return pi_v = max(0, n_v / mu - b_v / a), with mu such that the sum is 1.
 
     The categories with the largest n_v / b_v stay positive (the smallest if a < 0), so one sort
-    finds them. With a uniform b this is the closed form of Pinzón et al., [exact_likelihood].
+    finds them. With uniform b this is the closed form of Pinzón et al., [exact_likelihood].
     """
     unreported = counts == 0
     if a < 0 and np.any(unreported):
-        # A category that nobody reports can take all of the mass at no loss of likelihood; several
-        # share it in proportion to b.
+        # Categories without randomized values can have all of the mass without loss of likelihood.
+        # Several such categories share it in proportion to b.
         shares, some = np.where(unreported, b, 0.0), unreported.any(axis=-1)
         result = np.empty_like(counts)
         result[some] = shares[some] / shares[some].sum(axis=-1, keepdims=True)
@@ -137,8 +138,8 @@ def _newton(
     """Return the maximum of the likelihood of one table, the number of Newton steps, and the gap.
 
     The objective is the mean log-likelihood minus the sum of the point; its maximum has sum 1.
-    Its second derivative is -A with A point = gradient, so its quadratic at a point is that of
-    `_best_of_quadratic` with 2 gradient - 1.
+    Its second derivative is -A with A point = gradient. So its quadratic approximation at a point
+    is the objective of `_best_of_quadratic` with the slope 2 gradient - 1.
     """
     seen = observed > 0
     matrix, observed = matrix[:, seen], observed[seen]
@@ -174,11 +175,11 @@ def _newton(
 def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Floats:
     """Return the x >= 0 that maximizes slope . x - x' curvature x / 2 (Lawson and Hanson, 1974).
 
-    From a start >= 0: solve for the free entries, step back to where the first turns negative, and
-    fix it at 0; then free the entry with the largest gradient.
+    From a start >= 0: solve for the free entries, step back to the point where the first becomes
+    negative, and fix it at 0. Then free the entry with the largest gradient.
     """
     x, free = start.copy(), start > 0
-    # For categories that nobody reports.
+    # The ridge is for categories without randomized values.
     ridged = curvature + np.diag(RIDGE * (1.0 + np.diag(curvature)))
     for _ in range(3 * x.size):
         while True:
@@ -208,15 +209,15 @@ def expectation_maximization(
 ) -> Likelihood:
     """Return the most likely distribution by EM ([reconstruction_em]; [multirr], 2.1).
 
-    The log-likelihood is concave, so it lacks at most n (max_u g_u - 1) of its maximum, where g_u =
-    sum over v of P[u, v] n_v / (n lambda_v). This certificate, not the size of the last step, ends
-    the steps. Between pairs of steps SQUAREM extrapolates. A jump that lowers the likelihood by
-    more than rounding is rejected.
+    The log-likelihood is concave, so it is at most n (max_u g_u - 1) below its maximum, where g_u =
+    sum over v of P[u, v] n_v / (n lambda_v). Steps end by this certificate, not by the size of the
+    last step. SQUAREM extrapolates pairs of steps. A jump that lowers the likelihood by more than
+    rounding is rejected.
 
-    For `reported_counts` and `tolerance` see `maximum_likelihood`. Beyond the most steps,
-    `iterations`, there is a warning with the gap. Each factor of the
-    `channel` has at most 4,096 categories and randomized values, or a matrix as large. A
-    `ChannelError` is raised also if a randomized value is impossible.
+    For `reported_counts` and `tolerance` see `maximum_likelihood`. If the largest number of steps,
+    `iterations`, is reached, there is a warning with the gap. Each factor of the `channel` has at
+    most 4,096 categories and randomized values, or a matrix of this size. Raises `ChannelError`
+    also if a randomized value is impossible.
     """
     frequencies, totals = channel.frequencies(reported_counts)
     tables = frequencies.reshape(-1, frequencies.shape[-1])
@@ -228,7 +229,7 @@ def expectation_maximization(
         step = partial(_step, observed, float(records), forth, back)
         found, steps, lacking = _climb(step, channel.size, tolerance, iterations)
         if not np.isfinite(lacking):
-            raise ChannelError("a category was reported that the channel cannot report")
+            raise ChannelError("there are randomized values that the channel cannot produce")
         proportions[table] = found
         gap, most = max(gap, lacking), max(most, steps)
     if gap > tolerance:
@@ -244,7 +245,7 @@ def expectation_maximization(
 def _step(
     observed: Floats, records: float, forth: Sequence[Floats], back: Sequence[Floats], point: Floats
 ) -> Step:
-    """Take an EM step for a table through a product of matrices (`forth`), transposed in `back`."""
+    """Return an EM step for a table, through a product of matrices, `forth`; `back` transposed."""
     seen = observed > 0
     reported = _through(point, forth)
     if not np.all(reported[seen] > 0):
@@ -257,7 +258,7 @@ def _step(
 
 
 def _through(values: Floats, matrices: Sequence[Floats]) -> Floats:
-    """Return x' (M1 x M2 x ...), axis by axis: each product puts the first axis last."""
+    """Return x' (M1 x M2 x ...), axis by axis: each product moves the first axis to the end."""
     for matrix in matrices:
         values = (values.reshape(len(matrix), -1).T @ matrix).ravel()
     return values
@@ -268,7 +269,7 @@ def _climb(
 ) -> tuple[Floats, int, float]:
     """Return the maximum of the likelihood of one table, the number of EM steps, and the gap.
 
-    `step` leads from a point to the next, and returns the point's mean log-likelihood and gap.
+    `step` takes a point and returns the next one, and the mean log-likelihood and gap of the first.
     """
     start = np.full(cells, 1.0 / cells)
     first, height, gap = step(start)
@@ -281,7 +282,7 @@ def _climb(
         r = first - start
         v = second - first - r
         bend = float(v @ v)
-        # SQUAREM's length |r| / |v|, at least 1: both steps.
+        # SQUAREM's length |r| / |v|; at least 1, which means both steps.
         length = max(1.0, min(float(np.sqrt(r @ r / bend)), reach)) if bend else reach
         # A part of each proportion is kept, because EM never leaves 0.
         least = np.maximum(LEAST_SHARE * second, LEAST_MASS / start.size)

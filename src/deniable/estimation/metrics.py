@@ -1,4 +1,4 @@
-"""Compare estimates with true values: errors of count queries, distances between tables.
+"""Errors of count queries, and distances between estimated and true tables.
 
 Count queries follow [multirr], 6.5; distances follow [rrba], 3.2.1. The last axis has the
 cells, and leading axes the replicates. `estimated` and `true` broadcast.
@@ -25,9 +25,9 @@ def random_queries(
 ) -> Flags:
     """Draw random sets of cells: flags, shape (`queries`, `cells`).
 
-    Each set has the proportion `coverage`, in (0, 1], of the cells, rounded up. By the `rounding`
-    "random" its size is the next whole number above or below, and `coverage` on average, but at
-    least one cell. All sets of a size are equally likely under `generator`.
+    Each set has the proportion `coverage`, in (0, 1], of the cells, rounded up. With the `rounding`
+    "random", its size is the next whole number above or below, so that the mean is `coverage`, but
+    at least one cell. The `generator` draws all sets of a size with equal probability.
     """
     refuse_no_source(generator)
     if not 0 < coverage <= 1:
@@ -46,7 +46,7 @@ def random_queries(
 def relative_errors(estimated: Floats, true: Floats) -> Floats:
     """Return |Y_S - X_S| / X_S ([multirr], (16)), with Y_S `estimated` and X_S `true` counts.
 
-    The error of a positive estimate of 0 records is infinite; the error of 0 for 0 is 0.
+    If the true count is 0, the error of a positive estimate is infinite, and the error of 0 is 0.
     """
     errors = np.abs(estimated - true)
     return np.divide(errors, true, out=np.where(errors > 0, np.inf, 0.0), where=true > 0)
@@ -55,7 +55,8 @@ def relative_errors(estimated: Floats, true: Floats) -> Floats:
 def squared_errors(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return sums over cells of squared errors of `estimated` from `true` tables.
 
-    The mean over replicates is the ESE ([rrba], 3.2.1). Tables have shape (..., cells), sums (...).
+    Their mean over replicates is the ESE ([rrba], 3.2.1). Tables have the shape (..., cells), sums
+    (...).
 
     Examples
     --------
@@ -74,11 +75,10 @@ def l2_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
 def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats:
     """Return square roots of Jensen-Shannon divergences, with the natural logarithm.
 
-    [rrba] prints the divergence (2) without a D_KL and with logarithms of counts. Its Tables 4 and
-    5 name their numbers distances, and these have the size of the root. The maximum is sqrt(ln 2),
-    for tables without a common cell. Each table of `estimated` and `true`, shape (..., cells), is
-    divided by its sum. Negative cells and empty tables are a `DeniableError`: project the estimate
-    first.
+    Formula (2) of [rrba] omits a D_KL and has logarithms of counts. Tables 4 and 5 call their
+    numbers distances, and these have the size of the root. The maximum is sqrt(ln 2), for tables
+    without a common cell. Each table of `estimated` and `true`, shape (..., cells), is divided by
+    its sum. Raises `DeniableError` for negative cells and empty tables: project the estimate first.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def jensen_shannon_distances(estimated: npt.ArrayLike, true: npt.ArrayLike) -> F
     first, second = (table / table.sum(axis=-1, keepdims=True) for table in tables)
     middle = (first + second) / 2
     divergences = scipy.special.rel_entr(first, middle) + scipy.special.rel_entr(second, middle)
-    # Equal tables can come out a rounding error below 0.
+    # For equal tables, rounding can give a number below 0.
     return np.asarray(np.sqrt(np.maximum(divergences.sum(axis=-1) / 2, 0.0)))
 
 
@@ -97,9 +97,9 @@ def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats
     """Return Pearson's statistic of homogeneity of two tables of counts ([rrba], 3.2.1).
 
     It is the sum over cells of (sqrt(M / N) a - sqrt(N / M) b)^2 / (a + b), with a `estimated` and
-    b `true` counts, shape (..., cells), and totals N and M. Cells that are empty in both add
-    nothing. For independent samples of one population it is chi-squared with (cells - 1) degrees of
-    freedom. For a noisy table and the true one it is a distance, not a test. Errors as
+    b `true` counts, shape (..., cells), and totals N and M. Cells that are empty in both tables add
+    0. For independent samples of one population it is chi-squared with (cells - 1) degrees of
+    freedom. For a noisy and a true table it is a distance, not a test. Errors: see
     `jensen_shannon_distances`.
 
     Examples

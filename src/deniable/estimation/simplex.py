@@ -1,4 +1,4 @@
-"""Turn unbiased estimates into distributions, also through singular channels.
+"""Distributions from unbiased estimates, also through singular channels.
 
 Projections work on the last axis. Like maximum likelihood (`deniable.estimation.likelihood`), they
 are biased towards the inside of the simplex. `Channel.estimate` is unbiased.
@@ -14,14 +14,15 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError
 
-SUM_TOLERANCE = 1e-6  # of distributions that somebody has rounded
+SUM_TOLERANCE = 1e-6  # of rounded distributions
 
 
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
-    """Replace negative values by 0 and rescale to sum 1 (the procedure of [multirr], 6.4).
+    """Return an estimate with 0 for negative values, rescaled to sum 1 ([multirr], 6.4).
 
-    It is not the Euclidean projection, contrary to the paper (`euclidean_projection`). The entries
-    of `estimate`, shape (..., categories), are finite, and one of each vector is positive.
+    Contrary to the paper, this is not the Euclidean projection (`euclidean_projection`). The
+    entries of `estimate`, shape (..., categories), are finite, and at least one in each vector is
+    positive. Otherwise `DeniableError` is raised.
 
     Examples
     --------
@@ -36,16 +37,16 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
 
 
 def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
-    """Return `proportions`, one distribution of any shape, with a sum of exactly 1.
+    """Return `proportions`, one distribution of any shape, divided by their sum.
 
-    If a proportion is negative or not a number, or the sum differs from 1 by more than 1e-6, a
-    `DeniableError` names `what` they are.
+    Raises `DeniableError`, with their name `what`, if a proportion is negative or not a number, or
+    the sum differs from 1 by more than 1e-6.
     """
     shares = np.asarray(proportions, dtype=float)
-    # Not so, either, if one is not a number.
+    # The condition also fails for NaN.
     if not (shares.size and np.all(shares >= 0) and abs(shares.sum() - 1) <= SUM_TOLERANCE):
         raise DeniableError(
-            f"{what} are no distribution (not negative, sum 1); project the estimate first"
+            f"{what} are not a distribution (not negative, sum 1); project the estimate first"
         )
     return np.asarray(shares / shares.sum())
 
@@ -53,7 +54,7 @@ def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
 def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     """Return the distribution closest to each vector of `estimate` in Euclidean distance.
 
-    It subtracts from all entries the one number that leaves the positive parts with sum 1 (Held,
+    One number is subtracted from all entries, so that the positive parts have the sum 1 (Held,
     Wolfe and Crowder, 1974). The entries, shape (..., categories), are finite.
 
     Examples
@@ -62,7 +63,7 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     array([0.  , 0.25, 0.75])
     """
     values = _finite(estimate)
-    # The same shift of all entries changes nothing; this one keeps the "- 1" below from drowning.
+    # A shift of all entries does not change the result; this one keeps the "- 1" below accurate.
     values = values - values.max(axis=-1, keepdims=True)
     descending = np.sort(values, axis=-1)[..., ::-1]
     shifts = (np.cumsum(descending, axis=-1) - 1) / np.arange(1, values.shape[-1] + 1)
@@ -75,8 +76,7 @@ def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
     """Return the unbiased estimate; uniform, with a warning, if the `channel` is singular.
 
     `reports` are counts of randomized values, shape (..., reports); the estimate has the shape
-    (..., categories). In a product only the singular attributes are uniform, and independent of the
-    others.
+    (..., categories). In a product only singular attributes are uniform, and independent of others.
     """
     return estimated_or_uniform(reports, channel, lambda counts, known: known.estimate(counts))
 
@@ -116,5 +116,5 @@ def _finite(values: npt.ArrayLike) -> Floats:
     if array.ndim == 0 or not array.shape[-1]:
         raise DeniableError("a distribution needs at least one category on the last axis")
     if not np.isfinite(array).all():
-        raise DeniableError("an estimate has entries that are not finite; look at its channel")
+        raise DeniableError("an estimate has entries that are not finite; check its channel")
     return array

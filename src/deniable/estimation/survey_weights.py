@@ -1,18 +1,19 @@
-"""Estimate from randomized values with survey weights, with variances ([pram], (2.7)).
+"""Survey-weighted estimates from randomized values, with variances ([pram], (2.7)).
 
-[pram] names the weighted estimate; for variances see [indirect_questioning], [rrtcs]. Record i has
-a weight w_i and a randomized value z_i. Its *score* g_i is row z_i of P^-1 (or of a left inverse).
-It is unbiased for the indicator of the original category under any design. Known totals give sum
-w_i g_i / N (Horvitz and Thompson); otherwise the sum of the weights replaces N (Hajek's ratio).
+[pram] has the weighted estimate; for variances see [indirect_questioning], [rrtcs]. Record i has a
+weight w_i and a randomized value z_i. Its *score* g_i is row z_i of P^-1 (or of a left inverse). It
+is unbiased for the indicator of the original category under any design. With a known total N the
+estimate is sum w_i g_i / N (Horvitz and Thompson); otherwise the sum of the weights replaces N
+(Hajek's ratio).
 
-**Population.** With draws made with replacement, each primary sampling unit c of a stratum h has a
+**Population.** Units are drawn with replacement. Each primary sampling unit c of a stratum h has a
 total y_c = sum of w_i (g_i - estimate) / N over its records, and
 
     V = sum over h of m_h / (m_h - 1) * sum over c in h of (y_c - mean_h) (y_c - mean_h)'
 
-(Hansen and Hurwitz, 1943; without "- estimate" for a known N, where V is exactly unbiased; for the
-ratio it is the linearization). Randomization is independent from record to record, so the spread of
-the totals already contains it. For units drawn without replacement V is too large by about the
+(Hansen and Hurwitz, 1943). For a known N, "- estimate" is omitted and V is exactly unbiased. For
+the ratio it is the linearization. Randomization is independent between records, so the variance of
+the totals includes it. If units are drawn without replacement, V is too large by about the
 proportion of units drawn.
 
 **File.** Weights and original categories are fixed; only randomized values are random. Given the
@@ -20,7 +21,7 @@ category t, g_i has the mean e_t, and E(g_i g_i') - e_t e_t' is estimated withou
 diag(g_i), since e_t e_t' = diag(e_t) = E diag(g_i). Hence V = sum w_i^2 (g_i g_i' - diag(g_i)) /
 N^2.
 
-All of it needs only sums of w and of w^2 over randomized values.
+Except for clusters, only sums of w and of w^2 by stratum and randomized value are needed.
 """
 
 from collections.abc import Callable
@@ -70,25 +71,26 @@ class WeightedCounts:
         if self.records.shape != self.weights.shape[:-1]:
             raise DataError(
                 f"numbers of records of shape {self.records.shape} for sums of shape "
-                f"{self.weights.shape}; give one a stratum"
+                f"{self.weights.shape}; give one per stratum"
             )
 
     @classmethod
     def of_records(
         cls, codes: Codes, weights: npt.ArrayLike, size: int, strata: npt.ArrayLike | None = None
     ) -> "WeightedCounts":
-        """Sum over records in one pass.
+        """Return the sums over records, computed in one pass.
 
         The `codes`, shape (records,), are randomized values in 0 .. `size` - 1; `size` is a
-        channel's `reports`. The `weights` are finite and not negative. `strata` are any labels.
+        channel's `reports`. The `weights` are finite and not negative. `strata` are any labels, by
+        default one stratum. Raises `DataError` for other codes, weights and shapes.
         """
         reported, chosen = np.asarray(codes), np.asarray(weights, dtype=float)
         if reported.ndim != 1 or chosen.shape != reported.shape:
             raise DataError(
                 f"codes of shape {reported.shape} and weights of shape {chosen.shape}; give one "
-                "weight a record"
+                "weight per record"
             )
-        refuse_foreign_codes(reported, size, "the reported categories")
+        refuse_foreign_codes(reported, size, "the randomized values")
         if (bad := np.flatnonzero(~(np.isfinite(chosen) & (chosen >= 0)))).size:
             raise DataError(
                 f"record {bad[0] + 1} has the weight {chosen[bad[0]]}; weights must be finite and "
@@ -106,9 +108,9 @@ class WeightedCounts:
 
     @property
     def effective(self) -> Floats:
-        """Counts of randomized values, were weights equal, of equal precision (Kish, 1965).
+        """Unweighted counts of randomized values with the same precision (Kish, 1965).
 
-        They add all strata, have the shape (..., reports), and are proportional to the weights.
+        They are sums over strata, have the shape (..., reports), and are proportional to weights.
         """
         sums, squares = self.weights.sum(axis=-2), self.squares.sum(axis=(-2, -1), keepdims=True)
         return np.asarray(sums * (sums.sum(axis=-1, keepdims=True) / squares[..., 0]))
@@ -119,8 +121,8 @@ def _refuse_misfit(channel: Channel, counts: WeightedCounts, inverse: str) -> No
     refuse_unknown("inverse", inverse, get_args(Inverse))
     if counts.weights.shape[-1] != channel.reports:
         raise ChannelError(
-            f"weights over {counts.weights.shape[-1]} reports do not fit a channel with "
-            f"{channel.reports}; count with the number of the channel's reports"
+            f"weights over {counts.weights.shape[-1]} randomized values do not fit a channel with "
+            f"{channel.reports}; give sums for all randomized values of the channel"
         )
 
 
@@ -134,27 +136,28 @@ def weighted_intervals(
     functionals: npt.ArrayLike | None = None,
     inverse: Inverse = "least",
 ) -> Intervals:
-    """Return weighted estimates with their intervals, for records drawn one by one, in batches.
+    """Return weighted estimates with intervals, for records drawn one by one; several samples.
 
-    It forms no matrix. For clusters and covariances see `survey_estimate`.
+    It forms no covariance matrix. For clusters and covariances see `survey_estimate`.
 
     Parameters
     ----------
     channel : Channel
     counts : WeightedCounts
-        For "population" of at least 2 records per stratum.
+        For "population" with at least 2 records per stratum.
     confidence : float, in (0, 1)
-        By Student's t with records less strata degrees of freedom; by the normal for "file".
+        By Student's t with records less strata degrees of freedom; normal for "file".
     target : "population" or "file"
         ``file`` is the weighted proportion of the categories among these records.
     total : float, optional
-        Known size of the population (Horvitz and Thompson: unbiased, need not sum to 1). By default
-        the sum of the weights (Hajek: sums to 1).
+        Known size of the population (Horvitz and Thompson: unbiased, but the sum may differ from
+        1). By default the sum of the weights (Hajek: sums to 1).
     functionals : shape (functionals, size), optional
-        Weights of linear functionals of the proportions, estimated in their place.
+        Weights of linear functionals of the proportions, estimated instead of them.
     inverse : "least" or "own"
-        For a channel with more randomized values than categories: its own, or for each sample the
-        one of least variance at its weighted estimate, if weights and categories were unrelated.
+        For a channel with more randomized values than categories: its own inverse, or for each
+        sample the inverse of least variance at the weighted estimate, as if weights and categories
+        were unrelated.
     """
     refuse_bad_confidence(confidence)
     _refuse_misfit(channel, counts, inverse)
@@ -162,7 +165,7 @@ def weighted_intervals(
     how = (asked, confidence, target, total)
     if channel.square or inverse == "own":
         return Intervals(*_by_own_inverse(channel, counts, *how))
-    _denominator(counts.weights.sum(axis=-2), total)  # refuses samples without weight
+    _denominator(counts.weights.sum(axis=-2), total)  # raises an error for samples without weight
     samples = (
         WeightedCounts(counts.weights[at], counts.squares[at], counts.records[at])
         for at in np.ndindex(counts.records.shape[:-1])
@@ -180,7 +183,7 @@ def _by_own_inverse(
     target: Target,
     total: float | None,
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return estimates, limits and standard errors by the channel's own inverse."""
+    """Return estimates, limits and standard errors with the channel's own inverse."""
     denominator = _denominator(counts.weights.sum(axis=-2), total)
     shares = counts.weights.sum(axis=-2) / denominator
     first, second, own = _sums_of_scores(channel, asked)
@@ -206,9 +209,9 @@ def _by_own_inverse(
 
 
 def _sums_of_scores(channel: Channel, asked: Floats | None) -> tuple[Sums, Sums, Sums]:
-    """Return functions from sums over randomized values to sums of scores, and of their squares.
+    """Return functions from sums by randomized value to sums of scores, and of their squares.
 
-    The third estimates the sum of squared weights of the functionals.
+    The third function estimates the sum of squared weights of the functionals.
     """
     if asked is None:
         return channel.solve_transposed, channel.second_moments, channel.solve_transposed
@@ -221,7 +224,7 @@ class SurveyEstimate:
     """A weighted estimate with its covariance, for categories or functionals.
 
     `degrees_of_freedom` are primary sampling units less strata; infinite for the file. The
-    `estimate` and the `covariance` have the shapes (f,) and (f, f).
+    `estimate` and the `covariance` of f categories or functionals have the shapes (f,) and (f, f).
     """
 
     estimate: Floats
@@ -254,23 +257,23 @@ def survey_estimate(
     functionals: npt.ArrayLike | None = None,
     inverse: Inverse = "least",
 ) -> SurveyEstimate:
-    """Estimate from the randomized records of a complex survey.
+    """Return a weighted estimate from the randomized records of a complex survey.
 
-    Raises `DeniableError` if the arguments do not fit each other, weights are negative or sum to 0,
-    a stratum has one sampling unit, or the channel is singular or too large without functionals.
+    Raises `DeniableError` if the arguments do not match, weights are negative or sum to 0, a
+    stratum has one sampling unit, or the channel is singular or too large without functionals.
 
     Parameters
     ----------
     channel : Channel
-        It randomized each record independently. A unit that was drawn twice is two records.
+        It randomized each record independently. A unit that was drawn twice counts as two records.
     codes : integers in 0 .. reports - 1, shape (records,)
         Randomized values.
     weights : shape (records,), finite and not negative
-        Inverse expected numbers of draws; without `total`, up to a common factor.
+        Inverse expected numbers of draws; without `total` a common factor has no effect.
     target, total, functionals, inverse
         See `weighted_intervals`.
     strata : shape (records,), any labels, optional
-        Design strata, drawn from independently.
+        Design strata with independent draws.
     clusters : shape (records,), any labels, optional
         Primary sampling units, labelled within their stratum; by default each record. The target
         "file" ignores them, because randomization is by record.
@@ -296,7 +299,7 @@ def survey_estimate(
         units, factor = counts.records, _design_factor(counts.records)
         inner = (residuals * (factor @ counts.squares)) @ residuals.T
     else:
-        known, label = _numbered(clusters, len(codes), "clusters")  # in each stratum on their own
+        known, label = _numbered(clusters, len(codes), "clusters")  # separate in each stratum
         pairs, unit = np.unique(stratum * known + label, return_inverse=True)
         units = np.bincount(pairs // known, minlength=number).astype(np.int64)
         factor = _design_factor(units)
@@ -310,7 +313,7 @@ def survey_estimate(
 
 
 def student(freedom: Floats, confidence: float) -> Floats:
-    """Return the number of standard errors to either limit for a `confidence`, by Student's t.
+    """Return the standard errors to either limit for a `confidence`, by Student's t.
 
     Infinite degrees of `freedom` give the normal distribution.
     """
@@ -324,7 +327,7 @@ def _denominator(sums: Floats, total: float | None) -> Floats:
     """Return the divisor of weighted sums, with a last axis of 1."""
     weight = sums.sum(axis=-1, keepdims=True)
     if np.any(weight <= 0):
-        raise DataError("the weights sum to 0: there is nothing to estimate from")
+        raise DataError("the weights sum to 0, so there is no estimate; give positive weights")
     if total is None:
         return np.asarray(weight)
     if not 0 < total < np.inf:
@@ -335,8 +338,8 @@ def _denominator(sums: Floats, total: float | None) -> Floats:
 def _design_factor(units: npt.NDArray[np.int64]) -> Floats:
     if np.any(units < 2):
         raise DeniableError(
-            f"a design stratum has {int(units.min())} sampling unit(s), which says nothing of how "
-            "its units differ; join it with a similar stratum, or ask for the target 'file'"
+            f"a design stratum has {int(units.min())} sampling unit(s), too few for a variance; "
+            "join it with a similar stratum, or use the target 'file'"
         )
     return np.asarray(units / (units - 1))
 
@@ -344,13 +347,13 @@ def _design_factor(units: npt.NDArray[np.int64]) -> Floats:
 def _numbered(
     labels: npt.ArrayLike | None, records: int, what: str
 ) -> tuple[int, npt.NDArray[np.int64]]:
-    """Return the number of different `labels`, and a number of 0 .. for each of the `records`.
+    """Return the number of different `labels`, and a number from 0 for each of the `records`.
 
-    Without labels all records have the same. `what` names the labels in an error.
+    Without labels all records have the same number. Errors name the labels by `what`.
     """
     if labels is None:
         return 1, np.zeros(records, dtype=np.int64)
     if (values := np.asarray(labels)).shape != (records,):
-        raise DataError(f"{what} of shape {values.shape} for {records} records; give one a record")
+        raise DataError(f"{what} of shape {values.shape} for {records} records; give one for each")
     known, numbers = np.unique(values, return_inverse=True)
     return known.size, numbers

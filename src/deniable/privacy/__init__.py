@@ -1,4 +1,4 @@
-"""Compute exact epsilons, breaches and amplification, and rebuild records from tables."""
+"""Exact epsilons, breaches, amplification, budget allocation, and linkage of exact tables."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""Allocate an epsilon to parts of a record so that their exact sum never exceeds it.
+"""Budget allocation: epsilons for parts of a record, with an exact sum that is at most the budget.
 
 Independent randomized values of one record compose exactly: their parities multiply. Each allocated
-epsilon is rounded down to a float. So the exact sum is at most the whole, and the product of all
+epsilon is rounded down to a float. So the exact sum is at most epsilon, and the product of all
 parities is at most exp(epsilon).
 """
 
@@ -20,7 +20,7 @@ Allocation = Literal["even", "size"]
 def allocate(epsilon: float, weights: Sequence[float]) -> tuple[float, ...]:
     """Return parts of `epsilon` in proportion to `weights`, each rounded down to a float.
 
-    The weights are positive. A `DeniableError` is raised unless epsilon is finite and positive.
+    The weights are positive. Raises `DeniableError` unless epsilon is finite and positive.
     """
     refuse_bad_budget(epsilon)
     total = sum(map(Fraction, weights), Fraction())
@@ -35,12 +35,12 @@ def allocate_by_size(
 ) -> tuple[float, ...]:
     """Return the epsilon of each attribute or cluster of attributes; 0 if it has one cell.
 
-    A `DeniableError` is raised if epsilon is not finite and positive, or no size is above 1.
+    Raises `DeniableError` if epsilon is not finite and positive, or no size is above 1.
 
     Parameters
     ----------
     epsilon : float, above 0
-        Of the whole record.
+        The budget of the whole record.
     sizes : sequence of int, >= 1
         Numbers of categories of the attributes, or of cells of the clusters.
     how : "even" or "size"

@@ -1,16 +1,16 @@
-"""Decide guarantees against all priors and sets by a channel's parity ([pram], section 3).
+"""Guarantees for all priors and sets, from the parity of a channel ([pram], section 3).
 
-Posterior odds of any set are at most eta times its prior odds, eta the parity, and at least 1/eta
-times, because randomized values are at most eta times as likely in Q as outside. So with prior
-probability rho
+Let eta be the parity. A randomized value is at most eta times as likely within a set Q as outside.
+So the posterior odds of Q are at most eta times its prior odds, and at least 1/eta times. With the
+prior probability rho this means
 
     rho / (eta - (eta - 1) rho)  <=  posterior  <=  eta rho / (1 + (eta - 1) rho).
 
-Both are attained by a prior with rho on the category that gives the randomized value most often,
-and 1 - rho on the one that gives it least often. So bound (3.5) is necessary and sufficient.
+A prior with rho on the category that gives the randomized value most often, and 1 - rho on the one
+that gives it least often, attains both bounds. So bound (3.5) is necessary and sufficient.
 
-Returned priors are positive everywhere, as in [pram]: no intruder need exclude anything. All
-arithmetic is rational.
+Returned priors are positive everywhere, as in [pram], so no intruder needs to exclude a category.
+All arithmetic is rational.
 """
 
 from dataclasses import dataclass
@@ -40,10 +40,10 @@ Side = Literal["largest", "smallest"]
 
 @dataclass(frozen=True)
 class Witness:
-    """A prior, a set and a randomized value that make a breach.
+    """A prior, a set and a randomized value that are a breach.
 
-    The `prior` is positive everywhere. The set has the `members`, and the `prior_probability` and
-    the `posterior` given the `report`.
+    The `prior` is positive everywhere. The set has the `members`, the `prior_probability`, and the
+    `posterior` given the randomized value `report`.
     """
 
     prior: tuple[Fraction, ...]
@@ -57,7 +57,8 @@ class Witness:
 class FactorWitness:
     """A prior under which a randomized value changes a category's probability by a factor.
 
-    The `prior` is positive everywhere; `ratio` is posterior to prior of `category` given `report`.
+    The `prior` is positive everywhere. The `ratio` is the posterior of `category`, given the
+    randomized value `report`, divided by its prior.
     """
 
     prior: tuple[Fraction, ...]
@@ -69,8 +70,8 @@ class FactorWitness:
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
-    It is rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)), for 0 < `rho_1` < `rho_2` < 1. Floats count as
-    their decimal text: 0.1 is 1/10.
+    It is rho_2 (1 - rho_1) / (rho_1 (1 - rho_2)), for 0 < `rho_1` < `rho_2` < 1. Floats are taken
+    as their decimal text: 0.1 is 1/10.
 
     Examples
     --------
@@ -83,16 +84,16 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
 def witness(
     channel: Channel, rho_1: Number, rho_2: Number, direction: Direction = "upward"
 ) -> Witness | None:
-    """Return a breach, exactly; None if there is none for any prior and set ([pram], Theorem 3.1).
+    """Return an exact breach; None if no prior and set has one ([pram], Theorem 3.1).
 
-    Neither an upward breach from `rho_1` to `rho_2` nor a downward one exists if and only if the
+    There is no upward breach from `rho_1` to `rho_2`, and no downward breach, if and only if the
     parity is at most `largest_parity`. At equality there is none, because the inequalities of
-    Definition 3.1 are strict; with weak ones, as in its source, a prior of probability rho_1
-    reaches rho_2.
+    Definition 3.1 are strict. With weak inequalities, as in its source, a prior probability of
+    rho_1 reaches rho_2.
 
     The category that gives the decisive randomized value most often has a prior between the least
-    that reaches rho_2 and rho_1. The one that gives it least often has nearly all of the rest. The
-    `channel` has at most 4,096 categories, and 0 < `rho_1` < `rho_2` < 1. The `direction`
+    that reaches rho_2 and rho_1. The category that gives it least often has nearly all of the rest.
+    The `channel` has at most 4,096 categories, and 0 < `rho_1` < `rho_2` < 1. The `direction`
     "downward" means the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
     """
     low, high = thresholds(rho_1, rho_2)
@@ -106,7 +107,7 @@ def witness(
     # (1) m P > high (m P + (1 - m) p), with P and p the largest and smallest entry.
     enough = high * column[least] / ((1 - high) * column[most] + high * column[least])
     mass = (enough + low) / 2
-    # (2) The same, after a share of 1 - m has gone from p to entries that are at most P.
+    # (2) The same, after a part of 1 - m has moved from p to entries that are at most P.
     spare = mass * column[most] * (1 - high) / high - (1 - mass) * column[least]
     share = min(spare / (column[most] - column[least]), 1 - mass) / 2
     others = channel.size - 2
@@ -124,7 +125,7 @@ def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -
     """Return the largest posterior of any set of a prior probability: [pram], (3.9).
 
     It is eta rho / (1 + (eta - 1) rho) for each `prior_probability` rho, in [0, 1], and `parity`
-    eta >= 1; these broadcast. An infinite parity gives 1 (0 for rho = 0).
+    eta >= 1, which broadcast. An infinite parity gives 1 (0 for rho = 0).
 
     Examples
     --------
@@ -139,7 +140,7 @@ def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -
 def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the smallest posterior of any set of a prior probability: [pram], (3.13).
 
-    It is rho / (eta - (eta - 1) rho); for `prior_probability` and `parity` see `largest_posterior`.
+    It is rho / (eta - (eta - 1) rho). For `prior_probability` and `parity` see `largest_posterior`.
     An infinite parity gives 0 (1 for rho = 1).
     """
     rho, eta = _bound_arguments(prior_probability, parity)
@@ -149,10 +150,11 @@ def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) 
 
 
 def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
-    """Return the channel of [pram], 3: eta / (eta + k - 1) on the diagonal, 1 over it elsewhere.
+    """Return the channel of [pram], section 3, with a given parity eta.
 
-    `size` is k >= 1. The parity eta >= 1 of its draws is at most `parity` in rational numbers, and
-    smaller by at most one step of its diagonal weight (eta - 1) / (eta + k - 1), a float.
+    The diagonal is eta / (eta + k - 1), and other entries are 1 / (eta + k - 1). `size` is k >= 1.
+    The exact parity, >= 1, is at most `parity`. It is smaller by at most one step of the diagonal
+    weight (eta - 1) / (eta + k - 1), a float.
 
     Examples
     --------
@@ -171,12 +173,12 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
 def prior_approaching_parity(
     channel: Channel, mass: Number, side: Side = "largest"
 ) -> FactorWitness:
-    """Return the prior of [pram], (3.12), under which the ratio nears the parity as mass -> 1.
+    """Return the prior of [pram], (3.12), with a ratio that tends to the parity as mass -> 1.
 
     The category that gives the decisive randomized value least often has the prior `mass`, in (0,
     1), and the others share the rest evenly. The ratio belongs to the category that gives it most
-    often. For the `side` "smallest" the two change places, and the ratio nears 1 / parity. The
-    `channel` has 2 to 4,096 categories.
+    often. For the `side` "smallest" the two categories are exchanged, and the ratio tends to 1 /
+    parity. The `channel` has 2 to 4,096 categories.
     """
     report, most, least, column = _decisive(channel, channel.exact_parity)
     heavy, category = _roles(most, least, side)
@@ -186,15 +188,16 @@ def prior_approaching_parity(
 def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> FactorWitness | None:
     """Return a prior of the form (3.12) under which a ratio is above `beta`, or below 1 / beta.
 
-    Above for the `side` "largest", below for "smallest". None if the `channel`, of 2 to 4,096
-    categories, guarantees beta-factor privacy, beta >= 1 ([pram], Theorem 3.2).
+    The ratio is above `beta` for the `side` "largest", and below 1 / beta for "smallest". The
+    result is None if the `channel`, of 2 to 4,096 categories, has beta-factor privacy, beta >= 1
+    ([pram], Theorem 3.2).
     """
     parity, factor = channel.exact_parity, _factor(beta)
     if parity is not None and parity <= factor:
         return None
     report, most, least, column = _decisive(channel, parity)
     heavy, category = _roles(most, least, side)
-    # With mass a the mean entry is m + a (h - m), m that of the others, h of the heavy category.
+    # With mass a the mean is m + a (h - m): h is the heavy category's entry, m the others' mean.
     mean = (sum(column) - column[heavy]) / (channel.size - 1)
     target = column[category] / factor if side == "largest" else column[category] * factor
     enough = (target - mean) / (column[heavy] - mean)
@@ -202,7 +205,7 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
 
 
 def _factor(beta: Number) -> Fraction:
-    # A float stands for its decimal form and for its own value: whichever is larger.
+    # A float means its decimal text or its own value, the larger of both.
     exact = max(as_written(beta), Fraction(beta))
     if exact < 1:
         raise DeniableError(f"beta is {beta}; a factor is at least 1")
@@ -219,13 +222,13 @@ def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Float
 
 
 def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int, list[Fraction]]:
-    """Return a randomized value, the categories that give it most and least, and its column."""
+    """Return a randomized value, the categories that give it most and least often, its column."""
     if channel.size == 1:
-        raise DeniableError("with one category there is nothing to learn; give a channel of 2")
+        raise DeniableError("with one category there is nothing to learn; give at least 2")
     matrix = channel.matrix()
     high, low = matrix.max(axis=0), matrix.min(axis=0)
     ratios = np.divide(high, low, out=np.where(high > 0, np.inf, 0.0), where=low > 0)
-    # Floats say where to look first; the column that attains the parity exactly is the one.
+    # Floats determine the order; the first column that attains the exact parity is returned.
     for report in np.argsort(-ratios, kind="stable").tolist():
         column = channel.exact_column(report)
         most, least = column.index(max(column)), column.index(min(column))
@@ -235,7 +238,7 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
 
 
 def _roles(most: int, least: int, side: Side) -> tuple[int, int]:
-    """Return the category with the mass, and the category of the ratio."""
+    """Return the category with the mass, and the category with the ratio."""
     refuse_unknown("side", side, get_args(Side))
     return (least, most) if side == "largest" else (most, least)
 

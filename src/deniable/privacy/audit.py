@@ -1,8 +1,8 @@
-"""Compute the privacy of matrices and samplers again, from the definition.
+"""Independent audits of matrices and samplers, from the definition of epsilon.
 
 No function here uses a channel's own epsilon. Auditors rebuild matrices in whole numbers from the
-papers' definitions, and take the ratios column by column. The library's matrices are audited by
-their dense columns, and its samplers are tested against these.
+papers' definitions, and compute the ratios column by column. The library's matrices are audited by
+their dense columns, and its samplers are compared with these.
 """
 
 import math
@@ -21,20 +21,20 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError
 
 Matrix = npt.NDArray[np.object_]
-"""Whole-number weights as Python integers, each row proportional to its probabilities: exact, and
-faster than fractions."""
+"""Whole-number weights as Python integers, each row proportional to its probabilities. They are
+exact, and faster than fractions."""
 
-LEAST_EXPECTED = 5.0  # counts that a chi-square test takes cell by cell
-CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
-FLOAT_TOLERANCE = 1e-9  # entries of a shipped matrix are floats, some of them far below 1
+LEAST_EXPECTED = 5.0  # smallest expected count of a cell that is not pooled in a chi-square test
+CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated in floats
+FLOAT_TOLERANCE = 1e-9  # entries of the library's matrices are floats, some of them far below 1
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A `claimed` epsilon by a paper's formula, and the epsilons found, rounded up.
+    """A `claimed` epsilon from a paper's formula, and the audited epsilons, rounded up.
 
-    `exact` belongs to the paper's matrix in whole numbers, and `shipped` to the dense columns of
-    the matrix that this library draws from.
+    `exact` is for the paper's matrix in whole numbers, and `shipped` for the dense columns of the
+    matrix that this library draws from.
     """
 
     claimed: float
@@ -49,7 +49,7 @@ class Finding:
 
 
 def constant_matrix(size: int, odds: Fraction) -> Matrix:
-    """Return weights, shape (`size`, `size`), with `odds` of the diagonal to the other entries."""
+    """Return weights, shape (`size`, `size`): the ratio of diagonal to other entries is `odds`."""
     weights = np.full((size, size), odds.denominator, dtype=object)
     np.fill_diagonal(weights, odds.numerator)
     return weights
@@ -68,7 +68,7 @@ def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None
     """Return the exact epsilon of a `matrix` of whole-number weights: the worst ratio in a column.
 
     `classes` are sequences of row numbers. Only rows within a class are compared; by default all
-    are. A `DeniableError` is raised if a weight is negative or the rows differ in their sum.
+    are. Raises `DeniableError` if a weight is negative or the rows have different sums.
     """
     return epsilon_of_ratio(largest_ratio(matrix, classes))
 
@@ -77,7 +77,7 @@ def epsilon_of_ratio(ratio: Fraction | None) -> float:
     """Return the smallest float that is not below ln(`ratio`); infinite for None."""
     if ratio is None:
         return math.inf
-    # The smallest float not below ln(ratio), not by the code that is audited.
+    # This does not use the code that is audited.
     with localcontext(prec=60):
         logarithm = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
     nearest = float(logarithm)
@@ -123,7 +123,7 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
 def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list[list[int]]:
     """Return classes of cells that differ only in the attribute at the position `changed`.
 
-    Cells are numbered with the last attribute running fastest; `sizes` are numbers of categories.
+    The last attribute changes fastest in the numbers of cells; `sizes` are numbers of categories.
     """
     classes: dict[tuple[int, ...], list[int]] = {}
     for number, cell in enumerate(product(*(range(size) for size in sizes))):
@@ -133,19 +133,19 @@ def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list
 
 @dataclass(frozen=True)
 class SamplerTest:
-    """A goodness-of-fit test of a sampler against the matrix that it claims, by `draws` draws.
+    """A goodness-of-fit test of a sampler for the matrix that it claims, from `draws` draws.
 
     Attributes
     ----------
     statistic, degrees_of_freedom
         Pearson's chi-square over all rows, with cells expected below 5 pooled row by row.
     rare_p_value
-        Of the pooled cells alone, summed over rows and tested column by column, because a rare
-        value is not seen in a single row. NaN if there are none.
+        For the pooled cells alone, summed over rows and tested column by column, because a single
+        row has too few rare values. NaN if there are none.
     p_value
-        Of both tests together: twice the smaller, if there are two.
+        For both tests together: twice the smaller p-value, if there are two.
     impossible
-        Number of draws with probability 0. Any is an error.
+        Number of draws with probability 0. Any such draw is an error of the sampler.
     """
 
     draws: int
@@ -159,18 +159,18 @@ class SamplerTest:
 def audit_sampler(
     randomize: Callable[[Codes], Codes], matrix: npt.ArrayLike, draws_a_row: int
 ) -> SamplerTest:
-    """Draw from a sampler at each category and test the randomized values against its matrix.
+    """Draw randomized values for each category, and test their fit to the claimed matrix.
 
-    `randomize` turns codes into randomized codes, as the release uses it, for `draws_a_row` draws
-    at each row of the row-stochastic `matrix`, shape (categories, reports). A `DeniableError` is
-    raised for a randomized value without a column.
+    `randomize` is the sampler: it turns codes into randomized codes. There are `draws_a_row` draws
+    for each row of the row-stochastic `matrix`, shape (categories, reports). Raises `DeniableError`
+    for a randomized value without a column.
     """
     P = np.asarray(matrix, dtype=float)
     size, width = P.shape
     reports = randomize(np.repeat(np.arange(size), draws_a_row)).reshape(size, draws_a_row)
     if reports.size and not 0 <= reports.min() <= reports.max() < width:
         raise DeniableError(
-            f"the sampler gives the report {reports.min() if reports.min() < 0 else reports.max()}"
+            f"the sampler draws the value {reports.min() if reports.min() < 0 else reports.max()}"
             f", but its matrix has 0 .. {width - 1}"
         )
     statistic, freedom, impossible = 0.0, 0, 0
@@ -194,7 +194,7 @@ def audit_sampler(
 
 
 def _pearson(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
-    """Return Pearson's chi-square and its degrees of freedom, cells expected below 5 pooled."""
+    """Return Pearson's chi-square and degrees of freedom; cells expected below 5 are pooled."""
     if (rare := ~at_least(expected, LEAST_EXPECTED)).any():
         observed = np.append(observed[~rare], observed[rare].sum())
         expected = np.append(expected[~rare], expected[rare].sum())

@@ -1,16 +1,16 @@
-"""Find privacy breaches under a given prior ([pram], section 3).
+"""Privacy breaches under a given prior ([pram], section 3).
 
 An intruder has a prior over the categories and sees one randomized value. Q is a set of categories,
 a property of interest to the intruder. For statements about all priors see
 `deniable.privacy.amplification`.
 
-The unlikely set with the largest posterior is found by a knapsack per randomized value. Weights are
-prior probabilities, and values are joint probabilities with the value. The fractional knapsack
-(whole categories in the order of their probability of the value, and part of one) is an upper
-bound. For up to 40 categories all subsets of two halves are matched, which is exact.
+For each randomized value, a knapsack finds the unlikely set with the largest posterior. The weights
+are prior probabilities, and the values are joint probabilities with the randomized value. The
+fractional knapsack (whole categories in the order of their probability of the randomized value, and
+part of one) is an upper bound. Up to 40 categories, matching all subsets of two halves is exact.
 
 Strict inequalities are decided in floats where these suffice, and otherwise in rational numbers. A
-float counts as its decimal text: 0.1 is 1/10.
+float is taken as its decimal text: 0.1 is 1/10.
 """
 
 import math
@@ -29,7 +29,7 @@ from deniable.errors import ChannelError, refuse_unknown
 Direction = Literal["upward", "downward"]
 
 UNSURE = 1e-9
-"""Floats that are closer to a threshold than this leave the decision to rational numbers."""
+"""If a float is closer to a threshold than this, rational numbers decide."""
 MAX_ENUMERATED = 40
 MAX_WHOLE = 2**62
 REPORTS_AT_ONCE = 256
@@ -42,9 +42,9 @@ Weights = npt.NDArray[np.int64] | Floats
 class Breach:
     """The randomized values that cause a breach of one set under one prior (Definition 3.1).
 
-    The set has a `prior_probability`, and a `posterior` given each value, shape (reports,), from
-    [pram], (3.1), NaN for impossible ones. `upward` and `downward` are the values that cause a
-    rho_1-to-rho_2 and a rho_2-to-rho_1 breach.
+    The set has a `prior_probability`, and a `posterior` given each randomized value, shape
+    (reports,), from [pram], (3.1), NaN for impossible values. `upward` and `downward` are the
+    values that cause a rho_1-to-rho_2 and a rho_2-to-rho_1 breach.
     """
 
     prior_probability: float
@@ -57,8 +57,8 @@ class Breach:
 class WorstSet:
     """The set with the most extreme posterior, among all unlikely (downward: likely) sets.
 
-    It has the codes `members`, and the `prior_probability` and the `posterior` given the randomized
-    value `report`. No such set has a posterior beyond `bound`, attained if `exact`.
+    It has the codes `members`, the `prior_probability`, and the `posterior` given the randomized
+    value `report`. No such set has a posterior beyond `bound`. The set attains it if `exact`.
     """
 
     members: tuple[int, ...]
@@ -93,8 +93,7 @@ def find_breaches(
     Upward: Pr(Q) < rho_1 and Pr(Q | value) > rho_2. Downward: Pr(Q) > rho_2 and Pr(Q | value) <
     rho_1. Values that are impossible under the prior cause none. The `channel` has at most 4,096
     categories. The `prior`, shape (size,), is a distribution over them, and `members` are the codes
-    of Q, at least one; otherwise a `ChannelError` is raised. A `DeniableError` is raised unless 0 <
-    `rho_1` < `rho_2` < 1.
+    of Q, at least one. Raises `ChannelError`, and `DeniableError` unless 0 < `rho_1` < `rho_2` < 1.
 
     Examples
     --------
@@ -123,11 +122,11 @@ def worst_set(
     """Return the set of `prior` probability below `rho` with the largest posterior.
 
     An upward rho-to-rho_2 breach of some Q through the `channel` exists under this prior if and
-    only if that posterior is above rho_2. For each randomized value it is a knapsack: exact for up
-    to 40 categories of positive prior, and otherwise a greedy set with the bound of the fractional
-    knapsack. None if no category has a positive prior probability below rho. The `direction`
-    "downward" means the set of probability above rho with the smallest posterior: the complement of
-    the set below 1 - rho with the largest one ([pram], after Definition 3.1).
+    only if that posterior is above rho_2. The knapsack for each randomized value is exact for up to
+    40 categories of positive prior. Otherwise the result is a greedy set with the bound of the
+    fractional knapsack. It is None if no category has a positive prior probability below rho. The
+    `direction` "downward" means the set of probability above rho with the smallest posterior: the
+    complement of the set below 1 - rho with the largest posterior ([pram], after Definition 3.1).
     """
     exact, up = exact_distribution(channel.size, prior), direction == "upward"
     refuse_unknown("direction", direction, get_args(Direction))
@@ -146,10 +145,10 @@ def worst_set(
 def permits_breach(
     channel: Channel, prior: Prior, rho_1: Number, rho_2: Number, direction: Direction = "upward"
 ) -> bool | None:
-    """Return whether some Q has a breach under the `prior`; None if that is undecided.
+    """Return whether some Q has a breach under the `prior`; None if undecided.
 
     For `channel`, `rho_1` and `rho_2` see `find_breaches`. The `direction` is "upward" or
-    "downward". Only over more than 40 categories it may be undecided; see `worst_set`.
+    "downward". The answer may be undecided only for more than 40 categories; see `worst_set`.
     """
     low, high = thresholds(rho_1, rho_2)
     up = direction == "upward"
@@ -166,7 +165,7 @@ def extreme_factors(channel: Channel, prior: Prior) -> Factors:
     """Return the extreme ratios Pr(Q | value) / Pr(Q), [pram], (3.7), over all sets and values.
 
     The `prior`, shape (categories,), is over the `channel`'s categories. Single categories attain
-    them, because the ratio of a set is a weighted mean of its members' ratios.
+    the extremes, because the ratio of a set is a weighted mean of its members' ratios.
 
     Examples
     --------
@@ -229,9 +228,9 @@ def _largest_posterior_below(
 ) -> tuple[tuple[int, ...], int, float, bool] | None:
     """Return the set of prior probability below `limit` with the largest posterior.
 
-    Returned are its members, the randomized value, an upper bound over all such sets and values,
-    and whether the set attains it. None if no category has a positive prior below the limit. The
-    `matrix` has the shape (categories, reports), the `prior` sums to 1, and the limit is in (0, 1].
+    Also return the randomized value, an upper bound over all such sets and values, and whether the
+    set attains it. Return None if no category has a positive prior below the limit. The `matrix`
+    has the shape (categories, reports), the `prior` sums to 1, and the limit is in (0, 1].
     """
     items = np.array([u for u, p in enumerate(prior) if 0 < p < limit], dtype=np.intp)
     if not items.size:
@@ -290,7 +289,7 @@ def _greedy(
 
 
 class _Halves:
-    """All subsets of two halves of the categories, matched so that both together fit."""
+    """All subsets of two halves of the categories, matched to fit the capacity together."""
 
     def __init__(self, weights: Weights, capacity: float) -> None:
         self.middle = weights.size // 2

@@ -1,9 +1,9 @@
-"""Rebuild records from exact two-way tables ([multirr], 4.3).
+"""Records rebuilt from exact two-way tables ([multirr], 4.3).
 
-If one party alone has a category, each table with its attribute has a single 1 in the row of that
+If only one party has a category, each table with its attribute has a single 1 in the row of that
 category. The columns of these entries are the party's values of all other attributes. Unique
-combinations, and parties that differ once a third is known, reveal more; so the records found are a
-lower bound.
+combinations of values reveal more, and so do parties that become distinct once a third is known. So
+the number of rebuilt records is a lower bound.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from deniable.records import Microdata
 def linked_parties(data: Microdata) -> pd.DataFrame:
     """Rebuild records from the exact tables of all pairs in `data`, and compare with the originals.
 
-    One row per category that one party alone has, in the domain's order: ``attribute``,
+    There is one row per category that only one party has, in the domain's order: ``attribute``,
     ``category``, ``party`` (number of its record), ``attributes_rebuilt`` (with the attribute
     itself), ``equals_true_record``.
     """

@@ -1,4 +1,4 @@
-"""Requirements that take the place of epsilon: beta, or (rho_1, rho_2) ([pram], section 3)."""
+"""Privacy requirements other than epsilon: beta, or (rho_1, rho_2) ([pram], section 3)."""
 
 import math
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ class Requirement:
 
     For any prior, no randomized value changes the probability of a set by more than the factor
     `beta`, above 1, or from below rho_1 to above rho_2, or the reverse ([pram], Theorems 3.2, 3.1).
-    It is `of` the "record", or of each "column" or cluster. Raises `DeniableError` unless one of
-    both is given, in its range.
+    The requirement is `of` the "record", or of each "column" or cluster. Raises `DeniableError`
+    unless exactly one of both is given, in its range.
 
     Examples
     --------
@@ -51,26 +51,26 @@ class Requirement:
 
     @property
     def parity(self) -> Fraction:
-        """The largest parity that is allowed; numbers count as their decimal text, or as less."""
+        """The largest allowed parity; floats are taken as their decimal text, or as less."""
         if self.breach is not None:
             return parity_of_breach(*self.breach)
         return min(as_written(self.beta or 0.0), Fraction(self.beta or 0.0))
 
     @property
     def epsilon(self) -> float:
-        """The largest epsilon that is allowed, ln(parity), rounded down."""
+        """The largest allowed epsilon, ln(parity), rounded down."""
         return math.nextafter(log_rounded_up(self.parity), 0.0)
 
     @property
     def label(self) -> str:
-        """The requirement in short: "beta 3", or "breach 0.1 to 0.5"."""
+        """The short name of the requirement: "beta 3", or "breach 0.1 to 0.5"."""
         if self.breach is not None:
             return "breach {:g} to {:g}".format(*self.breach)
         return f"beta {self.beta:g}"
 
     @property
     def meaning(self) -> str:
-        """The requirement as a sentence without its end."""
+        """The requirement as a sentence without a full stop."""
         of = "the record" if self.of == "record" else "each column or cluster of columns"
         what = f"changes a probability by more than the factor {self.beta}"
         if self.breach is not None:
@@ -80,7 +80,7 @@ class Requirement:
         return f"for any prior no randomized value {what} (of {of})"
 
     def allows(self, parity: Fraction | None) -> bool:
-        """Return whether a `parity` is small enough; None is infinite."""
+        """Return whether a `parity` is small enough; None means infinite."""
         return parity is not None and parity <= self.parity
 
     def to_json(self) -> dict[str, Any]:
@@ -98,8 +98,13 @@ class PrivacyOptions(Strict):
     """The options `epsilon`, `beta` and `breach` of a mechanism; see `Requirement`."""
 
     epsilon: float | None = None
+    """ε that is not exceeded."""
     beta: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
+    """Largest factor by which a randomized value or record changes a probability, for any prior
+    ([pram], Theorem 3.2). ε is ln `beta`, rounded down."""
     breach: Annotated[list[Probability], Field(min_length=2, max_length=2)] | None = None
+    """`[RHO_1, RHO_2]`: no prior probability below RHO_1 rises above RHO_2 > RHO_1, nor the reverse
+    ([pram], Theorem 3.1). ε is ln[RHO_2 (1 − RHO_1) / (RHO_1 (1 − RHO_2))], rounded down."""
 
     @model_validator(mode="after")
     def _rising(self) -> Self:
