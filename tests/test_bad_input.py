@@ -131,7 +131,7 @@ def changed(values: Any, place: tuple[Any, ...], value: Any) -> Any:
 
 
 SCHEMAS = [
-    (("format",), "deniable-plan", "this is a plan, and a schema is needed"),
+    (("format",), "deniable-plan", "this is a plan, but a schema is needed"),
     (("version",), 2, "version: 2"),
     (("version",), "1", "version: '1'"),
     (("population",), "a/b", "population: 'a/b'"),
@@ -145,7 +145,7 @@ SCHEMAS = [
     (("columns", 0), "sex", "columns[0]: 'sex'"),
     (("columns", 0, "name"), "", "columns[0].name: ''"),
     (("columns", 0, "name"), 5, "columns[0].name: 5"),
-    (("columns", 0, "name"), "age", "'age' stands there 2 times"),
+    (("columns", 0, "name"), "age", "'age' is given 2 times"),
     (("columns", 0, "kind"), "text", "columns[0].kind: 'text'"),
     (("columns", 0, "colour"), "red", "columns[0].colour: unknown option"),
     (("columns", 0, "\x1b[2J"), 1, "columns[0].\\x1b[2J: unknown option"),
@@ -188,7 +188,7 @@ def test_a_schema(tmp_path: Path, place: tuple[Any, ...], value: Any, words: str
 
 @pytest.mark.parametrize("given", [None, [], "schema", 3, {}, {"format": []}])
 def test_what_is_no_schema(given: Any) -> None:
-    assert "no schema" in refused(Path("s.yaml"), schema_from_dict, given, "s.yaml")
+    assert "not a schema" in refused(Path("s.yaml"), schema_from_dict, given, "s.yaml")
 
 
 def a_plan() -> dict[str, Any]:
@@ -221,7 +221,7 @@ PLANS = [
     ((*FIRST, "diagonal_weight"), "7/8", "rows sum to"),
     ((*FIRST, "diagonal_weight"), "a", "'a' is not a fraction"),
     ((*FIRST, "diagonal_weight"), 10**400, "is not a fraction in quotes"),
-    ((*FIRST, "replacement", "weights"), [], "one row"),
+    ((*FIRST, "replacement", "weights"), [], "a list of numbers"),
     ((*FIRST, "replacement"), [[0.1], [0.2, 0.3]], "not a denominator"),
     ((*SECOND, "categories"), 10**15, "2 ** 63|has 6 cells"),
     ((*SECOND, "subset_size"), 10**9, "choose from 1 to 5"),
@@ -336,7 +336,7 @@ def test_parquet_columns_of_lists(tmp_path: Path) -> None:
     metadata = pq.read_schema(file).metadata
     table = pa.table({"sex": [["F"], ["M"]]}).replace_schema_metadata(metadata)
     pq.write_table(table, file)
-    assert "column 'sex' holds list<" in refused(file, read_parquet, file)
+    assert "column 'sex' has list<" in refused(file, read_parquet, file)
 
 
 # -- arguments -------------------------------------------------------------------------------------

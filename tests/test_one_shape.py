@@ -514,7 +514,7 @@ NO_SENSE = {
         "adjusted_weights": "leaves no randomized records",
         "synthetic": "leaves no randomized records",
         "weighted numbers": "no column of weights 'w'",
-        "population": "ask for the target 'file'",
+        "population": "use the target 'file'",
         "confidence": "at 0.95",
         "unknown": "no numeric attribute 'sex'",
     },

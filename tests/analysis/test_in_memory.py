@@ -118,7 +118,7 @@ def test_a_draft_is_a_schema_at_once() -> None:
     frame = survey()[["sex", "age"]]
     schema = deniable.schema_from_dict(deniable.draft_schema(frame, "survey"))
     assert [column.name for column in schema.randomized] == ["sex", "age"]
-    with pytest.raises(DataError, match="the schema: no schema"):
+    with pytest.raises(DataError, match="the schema: not a schema"):
         deniable.schema_from_dict("a: 1")
 
 
@@ -126,7 +126,7 @@ def test_reports_of_another_plan_are_refused() -> None:
     frame = survey().astype({"rooms": "Int64"})
     plan = deniable.make_plan(schema_of(frame), 4.0, responses="categories")
     reports = deniable.randomize(frame, plan, np.random.default_rng(5))
-    with pytest.raises(DataError, match="never reports"):
+    with pytest.raises(DataError, match="never returns"):
         deniable.Released(reports.assign(sex="X"), plan).margins()
     with pytest.raises(DataError, match="the plan has the column 'sex'"):
         deniable.Released(reports.drop(columns="sex"), plan)

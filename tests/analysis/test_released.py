@@ -279,7 +279,7 @@ def test_tables_that_are_too_large_are_refused_with_a_remedy(
 ) -> None:
     monkeypatch.setattr(tables, "MAX_CELLS", 10)
     monkeypatch.setattr(tables, "MAX_SCORED", 10)
-    with pytest.raises(DeniableError, match=r"12 cells; at most 10 .* ask a query"):
+    with pytest.raises(DeniableError, match=r"12 cells; at most 10 .* request a query"):
         released.table(["sex", "region", "owner"])
 
 

@@ -215,7 +215,7 @@ def test_a_production_release_needs_a_ledger_and_a_population(
     given = tmp_path / "gone.parquet", plan_of(population=None), tmp_path / "made"
     with pytest.raises(DeniableError, match=r"no population is stated.*--population NAME"):
         protect(*given)
-    with pytest.raises(DeniableError, match="the population 'a/b'; give it a name"):
+    with pytest.raises(DeniableError, match="the population 'a/b'; allowed: a name"):
         protect(*given, population="a/b")
     with pytest.raises(DeniableError, match="population 'b', but the schema states 'people'"):
         protect(given[0], plan_of(), given[2], population="b")

@@ -103,7 +103,7 @@ def test_numbers_have_the_columns_of_released(method: str) -> None:
     ("changes", "words"),
     [
         ({"weight": "w"}, "no column of weights 'w'"),
-        ({"target": "population"}, "ask for the target 'file'"),
+        ({"target": "population"}, "use the target 'file'"),
         ({"confidence": 0.9}, "at 0.9"),
         ({"names": ["size"]}, "no numeric attribute 'size'"),
         ({"quantiles": (0.0,)}, "the quantile of level 0"),
@@ -150,7 +150,7 @@ def test_noisy_counts_that_do_not_fit_are_refused(original: Path, tmp_path: Path
     counts = pd.read_csv(tmp_path / "histograms.csv")
     frame = table.to_pandas()
     frame.attrs = {}
-    with pytest.raises(DataError, match="lost the noisy counts"):
+    with pytest.raises(DataError, match="lacks the noisy counts"):
         plan.responses(frame)
     frame.attrs = {"histograms": [[1, 2]]}
     with pytest.raises(DataError, match="noisy counts of the shape"):

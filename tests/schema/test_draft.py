@@ -242,7 +242,7 @@ def test_an_order_that_the_file_states_is_drafted() -> None:
 def test_categories_that_look_alike_are_said(pair: tuple[str, str]) -> None:
     draft = drafted(pa.table({"a": list(pair) * 3}))
     assert read_back(draft.text)["a"].categories == sorted(pair)
-    assert "differ by spaces, capitals or the form of accents" in draft.warnings[0]
+    assert "differ only by spaces, capitals or forms of accents" in draft.warnings[0]
 
 
 def test_what_somebody_wrote_is_no_identifier() -> None:
@@ -270,7 +270,7 @@ def test_what_is_drafted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "words"),
     [
         ("a,a\n1,2\n", "both called 'a'"),
-        ("a,b\n1\n1,2\n1,2,3\n", "record 1 ('1') has 1 value in place of 2"),
+        ("a,b\n1\n1,2\n1,2,3\n", "record 1 ('1') has 1 value instead of 2"),
         ('a,b\n1,"2\n3,4\n', "a quotation mark is left open"),
         ("a,b\n", "no records"),
         ("a,b\n1,\0\n", "NUL"),
@@ -302,9 +302,9 @@ def test_the_command_prints_the_draft_and_says_what_it_found(
     assert main(["schema", str(path), "--delimiter", ",", "--encoding", "latin-1"]) == 2
     assert "likely ';'" in capsys.readouterr().err
     assert main(["schema", str(path), "--encoding", "base64"]) == 2
-    assert "encoding 'base64' is none" in capsys.readouterr().err
+    assert "encoding 'base64' is unknown" in capsys.readouterr().err
     assert main(["schema", str(path), "--encoding", "utf\x01-8"]) == 2  # Python ignores the \x01
-    assert r"encoding 'utf\x01-8' is none" in capsys.readouterr().err
+    assert r"encoding 'utf\x01-8' is unknown" in capsys.readouterr().err
     assert main(["schema", str(tmp_path / "none.csv")]) == 2
     assert "No such file" in capsys.readouterr().err
 

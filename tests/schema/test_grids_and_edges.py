@@ -129,5 +129,5 @@ def test_numbers_with_edges_are_not_masked() -> None:
     bounded = {"name": "y", "kind": "numeric", "bounds": [0, 1]}
     schema = schema_of(AGES | {"open_above": True}, bounded)
     assert deniable.MaskedPlan.from_schema(schema, 1.0).names == ("y",)
-    with pytest.raises(DataError, match="column 'x' has edges; give it bounds"):
+    with pytest.raises(DataError, match="column 'x' has edges; give bounds"):
         schema.for_masking(["x"])

@@ -205,11 +205,11 @@ def test_all_faults_come_in_one_message_with_their_records(csv: Any) -> None:
     path = csv("sex,age\nF,1\nX,2\nX,oh\nF\nF ,3\nM,4,5\nX,6\n")
     lines = fault(path, SEX, AGE).split("\n  ")
     assert [line.removeprefix(f"{path}: ").split("; ")[0] for line in lines] == [
-        "record 4 ('F') has 1 value in place of 2",
-        "record 6 ('M,4,5') has 3 values in place of 2",
+        "record 4 ('F') has 1 value instead of 2",
+        "record 6 ('M,4,5') has 3 values instead of 2",
         "record 2, column 'sex' has 'X', which is not a category",
-        "record 5, column 'sex' has 'F ', which is the category 'F' but for spaces, capitals or "
-        "the form of accents",
+        "record 5, column 'sex' has 'F ', which is the category 'F' except for spaces, capitals or "
+        "forms of accents",
         "record 3, column 'age' has 'oh', which is not a number",
     ]
     assert "(3 records have it)" in lines[2]
@@ -218,7 +218,7 @@ def test_all_faults_come_in_one_message_with_their_records(csv: Any) -> None:
 def test_after_ten_faults_the_others_are_counted(csv: Any) -> None:
     told = fault(csv("sex,b\n" + "".join(f"x{i},1\n" for i in range(25))), SEX, left_out("b"))
     assert told.count("not a category") == 10
-    assert told.endswith("and 15 more faults")
+    assert told.endswith("and 15 more errors")
 
 
 @pytest.mark.parametrize(
@@ -285,10 +285,10 @@ def test_weights_are_numbers_from_zero_on(csv: Any, weights: list[str], words: s
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (pa.array([[1], [2]]), "holds list<item: int64>, several values a record"),
-        (pa.array([{"a": 1}]), "several values a record"),
-        (pa.array([b"a"]), "holds binary, which cannot be randomized"),
-        (pa.array([1, 2]), "holds int64, and the schema says text; write type: int64"),
+        (pa.array([[1], [2]]), "has list<item: int64>, several values per record"),
+        (pa.array([{"a": 1}]), "several values per record"),
+        (pa.array([b"a"]), "has binary, which cannot be randomized"),
+        (pa.array([1, 2]), "has int64, but the schema declares text; write type: int64"),
     ],
 )
 def test_types_that_the_schema_does_not_say(values: pa.Array, words: str) -> None:
@@ -359,7 +359,7 @@ def test_a_folder_of_parquet_in_the_order_of_names(tmp_path: Path) -> None:
     told = fault(tmp_path, *COLUMNS, file={"kind": "parquet"})
     assert "c.parquet: other columns or types than in a.parquet ('id')" in told
     (tmp_path / "c.parquet").rename(tmp_path / "c.txt")
-    assert "c.txt is no Parquet file" in fault(tmp_path, *COLUMNS, file={"kind": "parquet"})
+    assert "c.txt is not a Parquet file" in fault(tmp_path, *COLUMNS, file={"kind": "parquet"})
 
 
 def test_faults_of_a_folder_name_file_and_record(tmp_path: Path) -> None:
@@ -500,8 +500,8 @@ def test_pandas_takes_no_words_for_missing_values() -> None:
         (pd.DataFrame({"sex": ["F", 1]}), "values of several kinds"),
         (pd.DataFrame({"sex": [2**70]}), "values of several kinds (Python int too large"),
         (pd.DataFrame([["F", "M"]], columns=["sex", "sex"]), "both called 'sex'"),
-        (pd.Series(["F"]), "no table"),
-        (3, "int: no records"),
+        (pd.Series(["F"]), "not a table"),
+        (3, "int: not records"),
     ],
 )
 def test_what_is_no_table(table: Any, words: str) -> None:

@@ -69,7 +69,7 @@ def test_unknown_items_are_refused_with_their_line_or_ignored(tmp_path: Path) ->
         (b"", {}, ITEMS, "no records"),
         (b"a\0b", {}, ITEMS, "line 1 has the character NUL"),
         (b"tea\n\xff\n", {}, ITEMS, "line 2 is not text in the encoding utf-8"),
-        (b"tea\n", {"encoding": "utf-5"}, ITEMS, "the encoding 'utf-5' is none that Python knows"),
+        (b"tea\n", {"encoding": "utf-5"}, ITEMS, "the encoding 'utf-5' is unknown to Python"),
         (b"tea\n", {}, ("a,b",), "no basket can name the item 'a,b', because ','"),
         (b"tea\n", {}, (" a",), "no basket can name the item ' a'"),
         (b"t" * 200, {}, ITEMS, "line 1 has over 97 bytes; write each basket on a line"),

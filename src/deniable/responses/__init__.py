@@ -1,4 +1,4 @@
-"""Protected records, read for estimation: responses by their codes, and the tables of columns."""
+"""Protected records for estimation: codes of responses, and tables of columns."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The interface of all responses: protected records as the estimators read them."""
+"""The interface of all responses: protected records as input of the estimators."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 class ResponseBatch:
     """A batch of protected records."""
 
-    codes: dict[str, Codes]  # of the randomized values, by column
-    weights: Floats | None  # of the records
+    codes: dict[str, Codes]  # codes of the randomized values, by column
+    weights: Floats | None  # weights of the records
 
     def joint(self, reports: Domain) -> Codes:
-        """Return the codes of the joint cells of some columns, `reports`."""
+        """Return the codes of the joint cells of columns, `reports`, shape (records,)."""
         if len(reports) == 1:
             return self.codes[reports.names[0]]
         columns = tuple(self.codes[name].astype(np.intp) for name in reports.names)
@@ -36,18 +36,18 @@ class ResponseBatch:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Counts of randomized values: each record counts as one, or by its weight."""
+    """Counts of randomized values, where each record counts as one, or by its weight."""
 
-    tally: Counts  # of records, shape (reports,); records of weight 0 are left out
+    tally: Counts  # numbers of records, shape (reports,), without records of weight 0
     weighted: "WeightedCounts | None" = None  # of one stratum
     file: int | None = None
-    """Number of records of the file, if the counted ones are a simple random sample of them."""
+    """Number of records of the file, if the counted records are a simple random sample of them."""
     weight: str | None = None
     """The column of the weights."""
 
     @cached_property
     def counts(self) -> Counts | Floats:
-        """With weights, the counts of the equivalent number of records of equal weight."""
+        """The counts; with weights, counts of equally precise records without weights."""
         return self.tally if self.weighted is None else self.weighted.effective
 
     @cached_property
@@ -64,7 +64,7 @@ class Counted:
         """Return the counts of some of the randomized values, at the positions `at`."""
         if self.weighted is None:
             return Counted(self.tally[at])
-        from deniable.estimation import WeightedCounts  # noqa: PLC0415 - of weighted counts alone
+        from deniable.estimation import WeightedCounts  # noqa: PLC0415 - only for weighted counts
 
         records = np.array([self.tally[at].sum()])
         sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
@@ -75,35 +75,35 @@ class Counted:
 class Responses(ABC):
     """Protected records, as a source of counts for estimation.
 
-    Each method raises `DeniableError` if the kind of the plan has no such data.
+    Each method raises `DeniableError` if the kind of plan has no such data.
     """
 
     has_randomized_records: bool = False
-    """Whether there are single records, with the randomized values of each column or cluster."""
+    """Whether there are single records with randomized values of each column or cluster."""
 
     @property
     @abstractmethod
     def records(self) -> int:
-        """Number of protected records, or of clients that answered."""
+        """Number of protected records, or of clients with an answer."""
 
     @property
     def collected_tables(self) -> tuple[tuple[str, ...], ...] | None:
-        """The tables that clients answered about; None if each set of columns is a table."""
+        """The tables that clients randomized; None if each set of columns is a table."""
         return None
 
     @abstractmethod
     def table(self, names: Sequence[str]) -> "Table":
-        """Return the table of some columns by their `names`."""
+        """Return the table of the columns `names`."""
 
     def estimable_table(self, names: Sequence[str]) -> "Table":
-        """Return the table of columns `names`; raise `DeniableError` if it is too large."""
+        """Return the table of the columns `names`; raise `DeniableError` if it is too large."""
         table = self.table(names)
         table.refuse_too_large()
         return table
 
     @abstractmethod
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the randomized values, flat, of each of `tables`, the `reports` of a `Table`.
+        """Return flat counts of the randomized values of `tables`, each the `reports` of a `Table`.
 
         Records are weighted by the released column `weight`, if one is named.
         """

@@ -1,4 +1,4 @@
-"""Answers of a collection of tables: counts of randomized cells, table by table."""
+"""Responses of a collection of tables: counts of randomized cells for each table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ ROUNDING = 1e-9  # the largest difference from 1 of the sum of a distribution of
 
 
 class CollectedResponses(Responses):
-    """The answers of a collection.
+    """The responses of a collection.
 
     The `source`, a path or a table, has one row per cell, table and block, as
     `deniable.rrba.collect_answers` returns them. `form` has delimiter and encoding of a CSV file.
@@ -47,7 +47,7 @@ class CollectedResponses(Responses):
 
     @property
     def records(self) -> int:
-        """Number of clients that answered; each one received one question."""
+        """Number of clients that answered; each client received one question."""
         return sum(self._tables[question[0]].number for question in self._design.questions)
 
     @property
@@ -61,10 +61,10 @@ class CollectedResponses(Responses):
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of columns `names`, from all collected tables that contain them.
 
-        If a client answers about several of them, the first one counts: all its answers are about
-        one record. The question of a client is random and known; it is a part of the randomized
-        value. Raises `DeniableError` if no name is given, a name is unknown or given twice, or no
-        collected table contains all columns.
+        If a client answers about several of these, only the first table counts, because all answers
+        are about one record. The question of a client is random and known; it is a part of the
+        randomized value. Raises `DeniableError` if no name is given, a name is unknown or given
+        twice, or no collected table contains all columns.
         """
         domain = domain_of(self._design.domain, names)
         if self._design.memory:
@@ -89,9 +89,9 @@ class CollectedResponses(Responses):
         )
 
     def _from_memory(self, domain: Domain) -> Table:
-        """Return a table of columns that each client randomized one by one.
+        """Return a table of columns that each client randomized separately.
 
-        All tables are about the same randomized values, so one of them has all information.
+        All tables are about the same randomized values, so one table has all information.
         """
         for names, answers in self._tables.items():
             if set(domain.names) <= set(names):
@@ -138,7 +138,7 @@ def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:
         if name not in opened.types:
             raise DataError(
                 f"{opened.where}: the answers have no column {name!r}; give the table that "
-                "deniable.randomize returned, or the answers of a public folder"
+                "deniable.randomize returned, or the answers in a public folder"
             )
     batches = [piece.batch for piece in opened.pieces([], columns, faults)]
     faults.raise_if_any()
@@ -176,14 +176,14 @@ def _refuse_other_table(
         raise DataError(f"{place}: the plan has no such table; plan and answers do not match")
     if other := set(rows["p"]) - {table.keep}:
         raise DataError(
-            f"{place}: p is {other.pop():g}, by the plan {table.keep:g}; plan and answers do not "
+            f"{place}: p is {other.pop():g}, in the plan {table.keep:g}; plan and answers do not "
             "match"
         )
     labels = design.domain.project(table.attributes).cell_labels()
     if rows["categories"].tolist() != labels * (len(rows) // len(labels)):
         raise DataError(
-            f"{place}: the categories are not the plan's, in their order, or the table is not "
-            "whole; restore the file"
+            f"{place}: categories or their order differ from the plan, or the table is not "
+            "complete; restore the file"
         )
     fake = rows["fake"].to_numpy().reshape(-1, table.cells)
     least = table.floor * (1 - FLOOR_ROUNDING) / table.cells

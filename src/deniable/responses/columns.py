@@ -16,10 +16,10 @@ from deniable.schema import MISSING, Column, Schema, number_text, type_named
 
 @dataclass(frozen=True, eq=False)
 class ResponseColumn:
-    """A randomized column of a protected file; its `name` may be of a cluster, joined by " x "."""
+    """A randomized column of a protected file; the `name` of a cluster is joined by " x "."""
 
     name: str
-    texts: tuple[str, ...]  # the randomized values by code, as a CSV file contains them
+    texts: tuple[str, ...]  # randomized values by code, in the form of a CSV file
     values: pa.Array  # the same values in the type of the column; null is a missing value
 
     @property
@@ -49,10 +49,10 @@ def category_columns(schema: Schema) -> tuple[ResponseColumn, ...]:
 
 
 class ProtectedFormat:
-    """The columns of a protected file, in the order and the types of the original file.
+    """The columns of a protected file, in the order and with the types of the original file.
 
-    The `columns` are the randomized ones of the `schema`; `passed` are the names of the columns
-    that are released without randomization.
+    The `columns` are the randomized columns of the `schema`; `passed` are the names of columns that
+    are released without randomization.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ProtectedFormat:
         for column in schema.columns:
             if column.name in self._values or column.name in self.passed:
                 self.names.append(column.name)
-            else:  # a cluster stands in the place of its first column
+            else:  # a cluster has the place of its first column
                 self.names += (name for name in self._values if name.split(" x ")[0] == column.name)
 
     def table(self, reports: Microdata, passed: Mapping[str, pa.Array]) -> pa.Table:
@@ -84,7 +84,7 @@ class ProtectedFormat:
     def _passed_on(self, values: pa.Array) -> pa.Array:
         if self.as_text:
             return values.cast(pa.string())
-        # A null can hide a value in the buffer below it; taking the values removes it.
+        # The buffer of a null can contain an original value; `take` removes it.
         return values.take(pa.array(np.arange(len(values))))
 
 
@@ -95,7 +95,7 @@ def _coded(values: pa.Array, codes: Any) -> pa.Array:
 
 
 def _reported(column: Column, attribute: Attribute, channel: Channel) -> ResponseColumn:
-    """Return the column of a channel; a square wave has points beyond the grid of a column."""
+    """Return the column of a channel; a square wave has points beyond the grid of the column."""
     if column.on_grid:
         from deniable.channels import SquareWave, SquareWaveOrMissing  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
         values = values.cast(type_named(column.response_type))
     if column.on_grid:
         named = [each and each.replace(".", column.decimal) for each in named]
-    # A code such as -9 or 99 may be a point too; then two values would have the same text.
+    # A code such as -9 or 99 may also be a point; then two values would have the same text.
     missing = next(each for each in (*column.missing.values, "") if each not in named)
     in_csv = tuple(missing if each is None else each for each in named)
     return ResponseColumn(column.name, in_csv, values)
@@ -134,7 +134,7 @@ def holds_wider_points(column: Column) -> bool:
     """Return whether the type of a numeric `column` can hold all values of a square wave."""
     if column.type is None:
         return True
-    texts = _wider_points(column, -(-len(column.points) // 2))  # no window is wider
+    texts = _wider_points(column, -(-len(column.points) // 2))  # the widest window
     kind = type_named(column.type)
     try:
         values = pa.array(texts, pa.string()).cast(pa.float64()).cast(kind)

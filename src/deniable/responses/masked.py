@@ -1,4 +1,4 @@
-"""Masked numbers of records, read for estimation, and the noisy counts of histograms."""
+"""Masked numbers of records as responses, and the noisy counts of histograms."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -21,7 +21,7 @@ from deniable.schema import Coder, Schema, ValidationErrors, open_source, weight
 HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
 """Columns of the public file histograms.csv: the noisy count of each class in each bin."""
 NO_CATEGORIES = (
-    "masked numbers have no categories, so there are no tables and no proportions; ask for "
+    "masked numbers have no categories, so there are no tables and no proportions; estimate "
     "numbers, or randomize numeric columns, with bounds and a step, by deniable.make_plan"
 )
 COLUMNS_OF_ESTIMATES = {
@@ -38,9 +38,9 @@ COLUMNS_OF_ESTIMATES = {
 def histogram_table(
     mechanism: NumericMechanism, classes: Sequence[str], counts: Counts
 ) -> pd.DataFrame:
-    """Return noisy `counts` as a table, in the columns `HISTOGRAM_COLUMNS`.
+    """Return noisy `counts` as a table with the columns `HISTOGRAM_COLUMNS`.
 
-    They have the shape (columns, classes, bins) of the `mechanism` and the names of `classes`,
+    They have the shape (columns, classes, bins) for the `mechanism` and the names of `classes`,
     which are empty without classes.
     """
     domains, bins = mechanism.domains, mechanism.bins
@@ -59,9 +59,9 @@ class MaskedResponses(Responses):
     """The masked numbers of records.
 
     The `source` is the protected file, or a table. Noisy counts are in the file ``histograms.csv``
-    of the same folder; a table has them in its ``attrs``. The `schema` has the columns that the
-    `mechanism` masks, and the `class_column`. Raises `DataError` if a column is missing, or a value
-    is not a number or outside its bounds, or if noisy counts are missing or do not fit the plan.
+    of the same folder, or in the ``attrs`` of a table. The `schema` has the columns that the
+    `mechanism` masks, and the `class_column`. Raises `DataError` if a column is missing, a value is
+    not a number or outside its bounds, or noisy counts are missing or do not match the plan.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class MaskedResponses(Responses):
             has = "no finite number" if not np.isfinite(value) else f"{value:g}"
             raise DataError(
                 f"{self._source.where}: record {first + int(bad[0]) + 1:,}, column {name!r} has "
-                f"{has}, but its masked numbers lie in {domains.lower[j]:g} to "
+                f"{has}, but its masked numbers are from {domains.lower[j]:g} to "
                 f"{domains.upper[j]:g}; plan and file are of different releases"
             )
 
@@ -144,7 +144,7 @@ class MaskedResponses(Responses):
             where, given = "the table", counts_in(source)
             if given is None:
                 raise DataError(
-                    "the table has lost the noisy counts that its records were drawn from; keep "
+                    "the table lacks the noisy counts that its records were drawn from; keep "
                     f"attrs[{HISTOGRAMS!r}] of the table that deniable.randomize returned"
                 )
         counts = np.asarray(given)
@@ -158,7 +158,7 @@ class MaskedResponses(Responses):
     def _counts_of_file(self, path: Path, shape: tuple[int, ...]) -> Any:
         if not path.is_file():
             raise DataError(
-                f"{path}: missing; the noisy counts that the records are drawn from belong "
+                f"{path}: missing; put the file of noisy counts, which the records are drawn from, "
                 "next to the protected file"
             )
         kept = {"column": str, "class": str, "from": str, "to": str}
@@ -169,13 +169,13 @@ class MaskedResponses(Responses):
             same = same and table[name].tolist() == expected[name].tolist()
         if not same:
             raise DataError(
-                f"{path}: other columns, classes or bins than the plan has; plan and file are of "
+                f"{path}: other columns, classes or bins than in the plan; plan and file are of "
                 "different releases"
             )
         return table["count"].to_numpy().reshape(shape)
 
     def estimates(self, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
-        """Return `deniable.idp.estimate_numbers` of all columns, with `quantiles` in (0, 1)."""
+        """Return `deniable.idp.estimate_numbers` for all columns, with `quantiles` in (0, 1)."""
         for level in quantiles:
             if not 0 < level < 1:
                 raise DeniableError(f"the quantile of level {level}; levels are in (0, 1)")
@@ -192,11 +192,11 @@ class MaskedResponses(Responses):
     ) -> pd.DataFrame:
         """Return mean, standard deviation and quantiles of the columns `names`, by default of all.
 
-        The levels of `quantiles` are in (0, 1). Masked numbers have no `weight`, and only intervals
-        for the `target` "file" at a `confidence` of 95 %; `**others` have no effect. The columns
-        are those of `deniable.Released.numbers`, ``released``, the statistic of the masked numbers,
-        and ``note``, the reason for a missing estimate. Raises `DeniableError` if a column does not
-        exist, or something else is requested.
+        The levels of `quantiles` are in (0, 1). Masked numbers have no `weight`, and have intervals
+        only for the `target` "file" at a `confidence` of 95 %; `**others` have no effect. The table
+        has the columns of `deniable.Released.numbers`, ``released``, the statistic of the masked
+        numbers, and ``note``, the reason for a missing estimate. Raises `DeniableError` if a column
+        does not exist, or another option is requested.
         """
         for name in names or ():
             self.data.position(name)
@@ -208,7 +208,7 @@ class MaskedResponses(Responses):
         if (target, confidence) != ("file", CONFIDENCE):
             raise DeniableError(
                 f"masked numbers have intervals for the records of the file, at {CONFIDENCE:g}: "
-                f"ask for the target 'file', not {target!r} at {confidence:g}"
+                f"use the target 'file', not {target!r} at {confidence:g}"
             )
         found = self.estimates(quantiles)
         wanted = found["statistic"] != SHARE
@@ -233,7 +233,7 @@ class MaskedResponses(Responses):
 
 
 def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:
-    """Return a `table` that keeps noisy `counts` in its ``attrs`` when it becomes a DataFrame."""
+    """Return a `table` that has noisy `counts` in its ``attrs`` if it becomes a DataFrame."""
     if counts is None:
         return table
     frame = table.slice(0, 0).to_pandas()
@@ -243,7 +243,7 @@ def with_counts(table: pa.Table, counts: Counts | None) -> pa.Table:
 
 
 def counts_in(table: Any) -> Any:
-    """Return the noisy counts that a `table`, of Arrow or a DataFrame, keeps, or None."""
+    """Return the noisy counts in a `table`, of Arrow or a DataFrame, or None."""
     if (attributes := getattr(table, "attrs", None)) is None:
         schema = getattr(table, "schema", None)
         attributes = (getattr(schema, "pandas_metadata", None) or {}).get("attributes") or {}

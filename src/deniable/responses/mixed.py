@@ -1,4 +1,4 @@
-"""Masked numbers beside randomized columns of the same records, read for estimation."""
+"""Responses with masked numbers and randomized columns of the same records."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -25,12 +25,12 @@ class MixedResponses(Responses):
         return self.categories.records
 
     def table(self, names: Sequence[str]) -> Table:
-        """Return the table of columns `names`; raise `DeniableError` if one has masked numbers."""
+        """Return the table of the columns `names`; raise `DeniableError` if one is masked."""
         if masked := [name for name in names if name in self.masked.mechanism.domains.names]:
             raise DeniableError(
                 f"column {masked[0]!r} has masked numbers, so there is no table with it: no "
-                "transition matrix describes their relation to other columns. Ask for its numbers; "
-                "or declare a step, and randomize it"
+                "transition matrix describes their relation to other columns; estimate its "
+                "numbers, or declare a step and randomize it"
             )
         return self.categories.table(names)
 
@@ -46,7 +46,7 @@ class MixedResponses(Responses):
     def numbers(
         self, names: Sequence[str] | None, quantiles: Sequence[float], **options: Any
     ) -> pd.DataFrame | None:
-        """Return statistics of the masked columns among `names`, None if there are none.
+        """Return statistics of the masked columns among `names`; None if there are none.
 
         `quantiles` and `**options` are as in `MaskedResponses.numbers`.
         """

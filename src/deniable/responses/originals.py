@@ -25,13 +25,13 @@ from deniable.responses.tables import Table
 from deniable.schema import MISSING
 
 REDRAWS, MAX_COUNTS, MAX_DRAWN = 1000, 1 << 23, 1 << 28
-"""Redraws of a table, counts that are held at a time, and weighted records that are redrawn."""
-ROUNDING = 1e-8  # of limits written with 9 digits
+"""Largest numbers of redraws of a table, of counts in memory, and of redrawn weighted records."""
+ROUNDING = 1e-8  # of limits that are written with 9 digits
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedMicrodata(Microdata):
-    """Original records that count by `weights`, positive and of shape (records,), or once each."""
+    """Original records with `weights`, positive and of shape (records,), or with weight 1."""
 
     weights: Floats | None = None
 
@@ -42,23 +42,23 @@ def compare_records(
     estimates: Mapping[str, pd.DataFrame],
     generator: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the coverage of intervals of the original proportions, and distances of estimates.
+    """Return the coverage of intervals for original proportions, and distances of estimates.
 
     Redraws are counts of randomized values through the same channels. One release is not enough,
-    because its cells depend on each other: its intervals miss together. The `protected` records are
-    the randomized values, of columns or within strata, of the `original` records that answered. The
-    `estimates` are ``margins``, ``pairs``, ``weights`` and ``synthetic`` of `deniable.Released`, if
-    they exist. The `generator` draws the redraws; they protect nobody.
+    because its cells depend on each other, and so do the errors of its intervals. The `protected`
+    records are the randomized values, of columns or within strata, of the `original` records that
+    answered. The `estimates` are ``margins``, ``pairs``, ``weights`` and ``synthetic`` of
+    `deniable.Released`, if they exist. The `generator` draws the redraws; they protect nobody.
 
-    The first rows have ``check`` "coverage", one for each category of a column: ``columns``,
-    ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), its ``estimate``
-    with the limits ``ci_low`` and ``ci_high`` for the file, ``covered`` (whether these contain the
-    original), ``coverage`` (the proportion of ``redraws`` with an interval that contains it), and
-    for invariant matrices ``reported_coverage``, the same for proportions of randomized values.
-    Then rows with ``check`` "distance" follow, one for each column and each estimated pair: total
-    variation distances from the original proportions, of the ``protected`` records, the
-    ``consistent`` and the ``shrunk`` estimates, the weighted records (``weights``) and the
-    ``synthetic`` records.
+    The first rows have ``check`` "coverage", one for each category of a column. Their values are
+    ``columns``, ``values``, ``stratum`` (empty for all records), ``original`` (the proportion), and
+    its ``estimate`` with the limits ``ci_low`` and ``ci_high`` for the file. ``covered`` states
+    whether the limits contain the original; ``coverage`` is the proportion of ``redraws`` with an
+    interval that contains it. For invariant matrices ``reported_coverage`` is the same for
+    proportions of randomized values. Then rows with ``check`` "distance" follow, one for each
+    column and each estimated pair: total variation distances from the original proportions, for the
+    ``protected`` records, the ``consistent`` and the ``shrunk`` estimates, the weighted records
+    (``weights``) and the ``synthetic`` records.
     """
     if not isinstance(original, WeightedMicrodata):
         original = WeightedMicrodata(original.domain, original.columns)
@@ -115,10 +115,10 @@ def _coverage(
 def _covered(
     channel: Channel, counts: Any, drawn: Any, functionals: Floats, true: Floats
 ) -> Floats:
-    """Return how often intervals for the file cover; NaN through a singular matrix.
+    """Return the coverage of intervals for the file; NaN through a singular matrix.
 
-    By the left inverse of least variance at the original proportions: to find it for each redraw
-    takes seconds.
+    It uses the left inverse of least variance at the original proportions, since an inverse for
+    each redraw would take seconds.
     """
     if channel.singular:
         return np.full(true.size, np.nan)
@@ -133,7 +133,7 @@ def _covered(
 
 def _weighted_counts(sums: Floats) -> WeightedCounts:
     """Return counts from `sums` of weights and of their squares, shape (..., 2, reports)."""
-    records = np.ones((*sums.shape[:-2], 1), dtype=np.int64)  # of no use for the file
+    records = np.ones((*sums.shape[:-2], 1), dtype=np.int64)  # not used for the file
     return WeightedCounts(sums[..., :1, :], sums[..., 1:, :], records)
 
 
@@ -185,7 +185,7 @@ def _distances(
             found["synthetic"] = shares(synthetic, names)
         row: dict[str, Any] = {"check": "distance", "columns": label}
         for name, each in found.items():
-            # Adjusted weights and synthetic records have none of the survey weights.
+            # Adjusted weights and synthetic records do not include the survey weights.
             of = shares(original, names) if name in ("weights", "synthetic") else true
             row[name] = float(np.abs(each - of).sum() / 2)
         yield row
@@ -216,7 +216,7 @@ def _coded(original: Microdata, records: pd.DataFrame | None) -> Microdata | Non
 
 
 def _code(attribute: Attribute, value: Any) -> int:
-    """Return the code of a value, which has the type of its column: integers may be floats."""
+    """Return the code of a value, which has the type of its column; integers may be floats."""
     if pd.isna(value):
         return attribute.code_of(MISSING)
     text = str(value).lower() if isinstance(value, bool | np.bool_) else str(value)

@@ -1,4 +1,4 @@
-"""Protected records in a file or a table, read as codes of randomized values, batch by batch."""
+"""Protected records in a file or a table, as batches of codes of randomized values."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -27,12 +27,12 @@ WEIGHTS = (1e-100, 1e100)
 def protected_file(folder: Path, stem: str = "protected") -> Path:
     """Return the path of the protected file in a `folder`: `stem`.csv, .parquet or .arrow.
 
-    Raises `DataError` if there is no such file, or more than one.
+    Raises `DataError` unless exactly one of these files exists.
     """
     if len(there := [kind for kind in KINDS if (folder / f"{stem}.{kind}").is_file()]) != 1:
         found = ", ".join(f"{stem}.{kind}" for kind in there) or "none"
         raise DataError(
-            f"{folder}: one of {stem}.csv, .parquet or .arrow belongs here; there: {found}"
+            f"{folder}: needs exactly one of {stem}.csv, .parquet and .arrow; there: {found}"
         )
     return folder / f"{stem}.{there[0]}"
 
@@ -40,9 +40,9 @@ def protected_file(folder: Path, stem: str = "protected") -> Path:
 class ProtectedRecords(Responses):
     """Records of a protected file.
 
-    The `source` is a path or a table, with the columns of the `layout`. `table_of` returns the
-    table of some columns by their names, with its channel. The `clusters` are names of columns that
-    were randomized together. Raises `DataError` if the file cannot be read, or lacks a column.
+    The `source` is a path or a table, with the columns of the `layout`. `table_of` takes names of
+    columns and returns their table, with its channel. The `clusters` are names of columns that were
+    randomized together. Raises `DataError` if the file cannot be read, or lacks a column.
     """
 
     has_randomized_records = True
@@ -82,7 +82,7 @@ class ProtectedRecords(Responses):
         return self.count([Domain((Attribute(first.name, first.texts),))])[0].records
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        """Count the values of each of `tables`, by the column `weight` if given, in one pass."""
+        """Return counts of the values of `tables`, weighted by the column `weight` if given."""
         requested = {(weight, table.names): table for table in tables}
         if new := {key: table for key, table in requested.items() if key not in self._known}:
             self._known |= zip(new, self._count(list(new.values()), weight), strict=True)
@@ -113,8 +113,8 @@ class ProtectedRecords(Responses):
         """Yield batches of the file with the columns `names`.
 
         With a column of weights, `weight`, records of weight 0 are left out. Raises `DataError` if
-        a value is not among the ones that a channel returns, a weight is negative or not a number,
-        there is no such column, or no record has a positive weight.
+        a value is not a randomized value of the channel, the column of weights does not exist, a
+        weight is negative or not a number, or no record has a positive weight.
         """
         if weight is not None and weight not in self._decimals:
             there = ", ".join(self._decimals) or "none, so estimate without weights"
@@ -150,7 +150,7 @@ class ProtectedRecords(Responses):
             values = values.dictionary_encode()
         found, kind = values.dictionary, self._columns[name].values.type
         if not self.as_text and found.type != kind:  # integers next to missing values are floats
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # else refused as a value
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # an error follows below
                 found = found.cast(kind)
         texts = [*found.cast(pa.string()).to_pylist(), None]
         table = np.array([known.get(text, -1) for text in texts])
@@ -160,8 +160,8 @@ class ProtectedRecords(Responses):
             labels = ", ".join(str(text) for text in known)
             raise DataError(
                 f"{self.where}: record {at + bad + 1:,}, column {name!r} has "
-                f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never reports "
-                f"(it reports {shortened(labels)}); plan and file are of different releases"
+                f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never returns "
+                f"(it returns {shortened(labels)}); plan and file are of different releases"
             )
         return np.asarray(codes, dtype=self._columns[name].code_type)
 

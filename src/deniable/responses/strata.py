@@ -1,4 +1,4 @@
-"""Tables from records that were randomized within strata: one channel, block by block."""
+"""Tables from records that were randomized within strata: one channel in diagonal blocks."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -20,11 +20,11 @@ def table_within_strata(
 ) -> Table:
     """Return the table of some columns of a `protocol`, in the order of their `names`.
 
-    Stratum and randomized columns go through one channel over their joint cells: the channel of
-    each stratum over its own cells. Unbiased estimates are the sums over the strata. Invariant
-    matrices are so by the column `weight`, if given. Raises `DeniableError` if no name is given, or
-    a name is given twice or is not a column of the protocol, or if the channel is too large, or
-    singular without being invariant.
+    Stratum and randomized columns have one channel over their joint cells: each stratum has its own
+    channel over its own cells. Unbiased estimates are sums over the strata. Invariant matrices are
+    invariant for weights in the column `weight`, if given. Raises `DeniableError` if no name is
+    given, or a name is given twice or is not a column of the protocol, or if the channel is too
+    large, or singular without being invariant.
     """
     domain = domain_of(protocol.domain, names)
     blocks = [block for block in protocol.blocks if set(block) & set(names)]
@@ -39,7 +39,7 @@ def table_within_strata(
     entries, strata = np.eye(cells.size), []
     known = (protocol.domain[name].categories for name in protocol.strata)
     for number, key in enumerate(product(*known)):
-        if key in protocol.protocols:  # no record is in any other
+        if key in protocol.protocols:  # other strata have no records
             ways = [protocol.protocols[key].channel_of(block) for block in blocks]
             ways = ways or [KeepOrReplace(1.0, np.zeros(1))]
             completed = [_completed(way, invariant=protocol.invariant) for way in ways]
@@ -66,11 +66,11 @@ def table_within_strata(
 
 
 class _KeptBack:
-    """Stands for an invariant channel that is not published: all uses of it are refused."""
+    """An invariant channel that is not published: every use raises `DeniableError`."""
 
     def __getattr__(self, name: str) -> Any:
         raise DeniableError(
-            "the data owner keeps the matrices back, and this estimate needs them; only "
+            "the data owner keeps the matrices back, but this estimate needs them; only "
             "proportions of columns that share a matrix, and of strata, are unbiased"
         )
 
@@ -85,9 +85,9 @@ def kept_back_table(
 ) -> Table:
     """Return the table of some columns, `names`, of a `domain` if matrices are kept back.
 
-    The matrices, of each of `blocks` in each stratum of the columns `strata`, are invariant: by
-    the column `weight`, if given. Raises `DeniableError` if the columns are in several blocks,
-    where their matrices together are not invariant.
+    There is a matrix for each of `blocks` in each stratum of the columns `strata`. The matrices are
+    invariant, for weights in the column `weight` if given. Raises `DeniableError` if the columns
+    are in several blocks, because their matrices together are not invariant.
     """
     own = domain_of(domain, names)
     if len(parts := [block for block in blocks if set(block) & set(names)]) > 1:
@@ -118,10 +118,11 @@ def kept_back_table(
 
 
 def _completed(channel: Channel, *, invariant: bool) -> tuple[Channel, Flags]:
-    """Return a channel that keeps the categories which it never returns, and flags of the others.
+    """Return the channel, completed to keep categories that it never returns, and other flags.
 
-    An invariant matrix never returns a category that no record has, and is singular for that
-    reason alone. No record has it, so that its row is arbitrary.
+    An invariant matrix never returns a category that no record has, and may be singular only for
+    this reason. Since no record has the category, its row is arbitrary. The flags are true for
+    categories that the original channel returns.
     """
     if not invariant:
         return channel, np.ones(channel.size, dtype=bool)

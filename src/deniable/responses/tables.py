@@ -1,4 +1,4 @@
-"""Tables of any columns, and the channel that leads from their cells to randomized values."""
+"""Tables of any columns, and the channel from their cells to randomized values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from deniable.errors import DeniableError, SingularChannelError
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
 
-MAX_CELLS = 1 << 20  # cells of a table, and its randomized values, that are counted at once
+MAX_CELLS = 1 << 20  # cells of a table, and its randomized values, that are counted together
 MAX_SCORED = 1 << 16  # cells of a table that is estimated from scores of single records
 MAX_ENTRIES = 1 << 24
 """Entries of a matrix from the randomized values of a cluster to a table of some of its columns."""
-LUMPED = 1e-9  # difference of probabilities that are equal but for rounding
+LUMPED = 1e-9  # difference of probabilities that are equal apart from rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
     """Columns of a table that were randomized together.
 
-    The `channel` leads from `cells` to `reports`. These are the table's own columns if a channel
-    leads from these alone to themselves; otherwise they are the whole cluster.
+    The `channel` turns `cells` into randomized values, `reports`. If there is a channel of the
+    table's own columns alone, both are these columns. Otherwise they are the whole cluster.
     """
 
     cells: Domain
@@ -69,7 +69,7 @@ def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel
 
 
 def cells_of(domain: Domain, margin: Domain) -> Positions:
-    """Return for each cell of a `domain` its cell of a `margin`, which has some of the columns."""
+    """Return for each cell of a `domain` its cell in `margin`, a domain of some of the columns."""
     columns = np.unravel_index(np.arange(domain.size), domain.shape)
     return np.ravel_multi_index([columns[domain.position(n)] for n in margin.names], margin.shape)
 
@@ -81,7 +81,7 @@ class TableStratum:
     name: str  # the categories of the stratum columns, joined by " x "; empty for all records
     at: slice  # positions of its cells, and of its randomized values, in the table
     channel: Channel  # over these cells, the product of the channels of `Table.blocks`
-    possible: Flags  # False for cells that an invariant matrix never returns: no record has them
+    possible: Flags  # False for cells without records, which an invariant matrix never returns
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +90,11 @@ class Table:
 
     domain: Domain  # the columns of the table, in order
     sides: tuple[Side, ...]  # one for each cluster of these columns
-    strata: tuple[TableStratum, ...] = ()  # empty if all records went through the same channels
+    strata: tuple[TableStratum, ...] = ()  # empty if all records have the same channels
     blocks: tuple[Domain, ...] = ()  # with strata, the columns of each channel of a stratum
-    invariant: bool = False  # whether proportions of randomized values are unbiased themselves
-    weight: str | None = None  # the weights of the records by which they are unbiased
-    kept_back: bool = False  # whether its channels, invariant ones, are not published
+    invariant: bool = False  # whether proportions of randomized values are unbiased estimates
+    weight: str | None = None  # column of the weights with which they are unbiased
+    kept_back: bool = False  # whether its channels, which are invariant, are not published
     whole_cluster: "Table | None" = None
     """The same table from all columns of its only cluster, if `sides` has only some of them."""
 
@@ -102,8 +102,7 @@ class Table:
     def of(cls, protocol: Protocol, names: Sequence[str]) -> "Table":
         """Return the table of some columns of a `protocol`, in the order of their `names`.
 
-        Raises `DeniableError` if no name is given, or a name is given twice or is not a column of
-        the protocol.
+        Raises `DeniableError` if no name is given, or a name is given twice or unknown.
         """
         domain = domain_of(protocol.domain, names)
         clusters = dict.fromkeys(
@@ -159,7 +158,7 @@ class Table:
 
     @property
     def functionals(self) -> Floats:
-        """The sum of `cells` that each cell of the table is, shape (own cells, cells)."""
+        """Indicators of the `cells` in each cell of the table, shape (own cells, cells)."""
         sums = np.zeros((self.domain.size, self.cells.size))
         sums[cells_of(self.cells, self.domain), np.arange(self.cells.size)] = 1.0
         return sums
@@ -170,7 +169,7 @@ class Table:
 
     @property
     def returns_categories(self) -> bool:
-        """Whether all randomized values are categories, so that they have proportions."""
+        """Whether all randomized values are categories, so that proportions are meaningful."""
         return all(
             side.cells.size == side.reports.size and side.channel.returns_categories
             for side in self.sides
@@ -203,19 +202,19 @@ class Table:
             fault = f"has {self.domain.size:,} cells; at most {MAX_SCORED:,} are estimated at once"
         elif entries > MAX_ENTRIES:
             fault = (
-                f"is a part of clusters so large that it takes a matrix of {entries:,} entries, of "
-                f"which there may be {MAX_ENTRIES:,}"
+                f"is a part of large clusters: it needs a matrix of {entries:,} entries, and at "
+                f"most {MAX_ENTRIES:,} are allowed"
             )
         else:
             return
         names = ", ".join(self.domain.names)
         raise DeniableError(
-            f"the table of {names} {fault}. Name fewer columns, or ask a query for the cells wanted"
+            f"the table of {names} {fault}. Name fewer columns, or request a query of some cells"
         )
 
 
 def domain_of(domain: Domain, names: Sequence[str]) -> Domain:
     """Return the columns `names` of a `domain`, or raise `DeniableError` if there are none."""
     if not names:
-        raise DeniableError("a table of no columns; name at least one")
-    return domain.project(names)  # refuses a name that is unknown or given twice
+        raise DeniableError("a table needs columns; name at least one")
+    return domain.project(names)  # raises an error for a name that is unknown or given twice

@@ -1,4 +1,4 @@
-"""Draft, declare and read the schema of a file of records."""
+"""Schemas of files of records: drafts, declarations, and the records read with them."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Read the values of a column as codes or numbers, by its dictionary, not record by record."""
+"""Codes or numbers of a column's values, from its dictionary instead of single records."""
 
 import re
 from typing import Any
@@ -20,9 +20,9 @@ COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
 class Coder:
-    """Turn the values of a `column` into codes of its attribute, or into numbers without a grid.
+    """Reader of the values of a `column`, as codes of its attribute, or numbers without a grid.
 
-    A `DataError` is raised if the schema declares another type than `kind`, the type in the file.
+    Raises `DataError` if the schema declares another type than `kind`, the type in the file.
     """
 
     def __init__(self, column: Column, kind: pa.DataType) -> None:
@@ -42,23 +42,23 @@ class Coder:
 
     def _wrong_type(self, kind: pa.DataType) -> str:
         if pa.types.is_nested(kind):
-            return f"holds {kind}, several values a record; make it columns, or kind: left_out"
+            return f"has {kind}, several values per record; split it, or write kind: left_out"
         named = self.column.type or "text"
         if is_text(kind):
-            return f"holds text, and the schema says {named}; take its type out of the schema"
+            return f"has text, but the schema declares {named}; remove its type from the schema"
         try:
             type_named(str(self._kind))
         except DataError:
-            return f"holds {kind}, which cannot be randomized; cast it to text, or kind: left_out"
-        return f"holds {self._kind}, and the schema says {named}; write type: {self._kind}"
+            return f"has {kind}, which cannot be randomized; cast to text, or write kind: left_out"
+        return f"has {self._kind}, but the schema declares {named}; write type: {self._kind}"
 
     def read(
         self, values: pa.Array, faults: ValidationErrors, where: str, first: int
     ) -> tuple[Any, Flags | None, Codes | None]:
         """Return codes or numbers of `values`, records to leave out, and marks of `OutsideBounds`.
 
-        The second is None if no record is left out, and the third if all values are inside.
-        Errors go to `faults`, for records of the file `where`; the codes are then meaningless. The
+        The second is None if no record is left out, and the third if all values are inside. Errors
+        are added to `faults`, for records of the file `where`; codes are then meaningless. The
         first value belongs to the record number `first`, counted from 0.
         """
         if self.column.kind == "numeric" and pa.types.is_primitive(values.type):
@@ -94,8 +94,8 @@ class Coder:
         if policy == "refuse" and left_out is not None and left_out.any():
             allowed = "drop" if self.column.continuous else "category or drop"
             what = (
-                f"column {shown(self.column.name)} has a missing value; give a value, or in the "
-                f"schema the policy {allowed} to its missing values"
+                f"column {shown(self.column.name)} has a missing value; give a value, or declare "
+                f"the policy {allowed} for its missing values in the schema"
             )
             faults.add(where, first + int(left_out.argmax()), what, int(left_out.sum()))
         if marks is not None:
@@ -125,8 +125,8 @@ class Coder:
             return f"{has}, which is not a number; {remedy}"
         if same := [each for each in self.column.categories if alike(each) == alike(value)]:
             return (
-                f"{has}, which is the category {shown(same[0])} but for spaces, capitals or the "
-                "form of accents; write it alike"
+                f"{has}, which is the category {shown(same[0])} except for spaces, capitals or "
+                "forms of accents; write it in the same way"
             )
         return (
             f"{has}, which is not a category; correct it, or add it to the categories (now: "
@@ -135,15 +135,14 @@ class Coder:
 
 
 def _places(numbers: Floats, boundaries: Floats, column: Column) -> Codes:
-    """Return how many `boundaries` of a `column` are at or below each of `numbers`; NaN has any."""
+    """Return the number of `boundaries` at or below each of `numbers`; for NaN any number."""
     if column.bounds is None or column.step is None:
         return np.searchsorted(boundaries, numbers, side="right")
-    # On a grid this result is calculated, and corrected where rounding changed it: it is 3 to 10
-    # times as fast.
+    # On a grid the result is calculated, and corrected for rounding, which is 3 to 10 times faster.
     with np.errstate(over="ignore"):
         guess = (numbers - column.bounds[0]) / column.step + 0.5
     places = np.fmin(np.fmax(guess, 0), len(boundaries)).astype(np.int32)
-    ends = np.concatenate([[np.nan], boundaries, [np.nan]])  # beyond the ends, neither is true
+    ends = np.concatenate([[np.nan], boundaries, [np.nan]])  # comparisons with NaN are false
     below, above = numbers < ends.take(places), numbers >= ends.take(places + 1)
     return np.asarray(places + above - below)
 
@@ -163,9 +162,9 @@ def weights_of(values: pa.Array, decimal: str) -> Floats:
 
 
 def numbers_of(texts: pa.Array, decimal: str = ".") -> Floats:
-    """Return the numbers in `texts`, NaN if they are not numbers, infinity beyond doubles.
+    """Return the numbers in `texts`; NaN for other texts, infinity beyond the range of doubles.
 
-    `decimal`, a point or a comma, stands before decimals; there are no other separators.
+    `decimal`, a point or a comma, is the decimal mark; other separators are not allowed.
 
     Examples
     --------

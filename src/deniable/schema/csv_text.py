@@ -1,4 +1,4 @@
-"""Detect the delimiter and encoding of CSV files, and read their records in bounded batches."""
+"""CSV files: detection of delimiter and encoding, and records in bounded batches."""
 
 import codecs
 import csv
@@ -17,7 +17,7 @@ from pyarrow import csv as arrow_csv
 from deniable.errors import DataError, shown
 from deniable.schema.faults import ValidationErrors
 
-BLOCK_BYTES = 1 << 21  # of a file, read at a time, a dozen ahead; no record may be longer
+BLOCK_BYTES = 1 << 21  # of a file, read at once, up to 12 blocks ahead; no record may be longer
 LONGEST_WAIT, LET_GO = 10.0, 5e-3  # seconds
 SAMPLE_BYTES = 1 << 16
 DELIMITERS = ",;\t|"
@@ -28,7 +28,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""Byte order marks, and the encodings that they tell; UTF-16's is the beginning of UTF-32's."""
+"""Byte order marks and their encodings; the mark of UTF-16 is the beginning of UTF-32's."""
 PACKED = (
     (b"\x1f\x8b", "gzip"),
     (b"PK\x03\x04", "ZIP or a spreadsheet"),
@@ -43,9 +43,9 @@ PACKED = (
 
 @dataclass(frozen=True)
 class CsvForm:
-    """The form of a CSV file besides its names, which no record determines.
+    """The form of a CSV file that does not depend on its records.
 
-    It has the `line_end`, and `marked` if UTF-8 begins with its mark, as written by spreadsheets.
+    It has the `line_end`, and `marked` if UTF-8 text begins with a mark, as from spreadsheets.
     """
 
     line_end: str = "\n"
@@ -56,8 +56,8 @@ class CsvForm:
 class CsvText:
     """A CSV file at `path` with columns called `names`, and its `form`.
 
-    The `delimiter` is one ASCII character, and the `encoding` has a name known to Python. Without a
-    `header` the first line is a record.
+    The `delimiter` is one ASCII character, and the `encoding` is a name that Python accepts.
+    Without a `header` the first line is a record.
     """
 
     path: Path
@@ -73,7 +73,7 @@ class CsvText:
     ) -> "CsvText":
         """Open the file at `path`; a `delimiter` or `encoding` of None is detected.
 
-        A `DataError` is raised if it cannot be read, is not text in this encoding or has no header.
+        Raises `DataError` if it cannot be read, is not text in this encoding or has no header.
         """
         if delimiter is not None and (
             len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
@@ -83,7 +83,7 @@ class CsvText:
             start = stream.read(SAMPLE_BYTES)
         for magic, what in PACKED:
             if start.startswith(magic):
-                raise DataError(f"{path}: this is {what}, no CSV; unpack it, or save it as CSV")
+                raise DataError(f"{path}: this is {what}, not CSV; unpack it, or save it as CSV")
         if encoding is None:
             encoding = found_encoding(path, start)
         sample = decoded_start(path, start, encoding)
@@ -99,7 +99,7 @@ class CsvText:
         if len(names) == 1 and other:
             raise DataError(
                 f"{path}: one column, {shown(first)}, with the delimiter {delimiter!r}; give the "
-                f"delimiter that the file has, likely {other[0]!r}"
+                f"delimiter of the file, likely {other[0]!r}"
             )
         marked = start.startswith(codecs.BOM_UTF8) and codecs.lookup(encoding).name == "utf-8"
         rest = sample[len(first) :]
@@ -111,14 +111,14 @@ class CsvText:
     ) -> Iterator[Any]:
         """Yield record batches of the columns `coded`, dictionary-encoded, and `plain`.
 
-        Rows of another length than the header's go to `faults`, and an open quotation mark is a
-        `DataError`. A blank line is a record only if there is one column.
+        Errors of rows with another length than the header are added to `faults`. Raises `DataError`
+        for an open quotation mark. A blank line is a record only if there is one column.
         """
         where, width, head = str(self.path), len(self.names), int(self.header)
 
         def note(row: Any) -> str:
             has = "value" if row.actual_columns == 1 else "values"
-            what = f"has {row.actual_columns} {has} in place of {width}; correct that row"
+            what = f"has {row.actual_columns} {has} instead of {width}; correct that row"
             faults.add_row(where, row.number - head, f"({shown(row.text)}) {what}")
             return "skip"
 
@@ -130,7 +130,7 @@ class CsvText:
         try:
             reader = arrow_csv.open_csv(
                 source,
-                # Without threads, rows of another length know their number.
+                # Without threads, rows of another length have their number.
                 read_options=arrow_csv.ReadOptions(
                     block_size=BLOCK_BYTES,
                     column_names=self.names,
@@ -146,7 +146,7 @@ class CsvText:
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types | dict.fromkeys(plain, pa.string()),
                     include_columns=[name for name in self.names if name in {*coded, *plain}],
-                    check_utf8=False,  # `Utf8Stream` gives nothing else
+                    check_utf8=False,  # `Utf8Stream` returns only UTF-8
                     strings_can_be_null=False,
                 ),
             )
@@ -162,7 +162,7 @@ class CsvText:
                 reader.close()
             reader = source = None
             _await(gone)
-        # More lines than rows: a value has a line break, or a mark is open and swallowed records.
+        # More lines than rows: a value has a line break, or an open mark includes records.
         if text.quotes % 2 or (text.quotes and text.lines > rows):
             self._refuse_open_quotation()
 
@@ -175,8 +175,8 @@ class CsvText:
                     line = reader.line_num + 1
             except csv.Error as error:
                 raise DataError(
-                    f"{self.path}: line {line:,}: a quotation mark is left open, or stands inside "
-                    f"a quoted value ({error}); close it, or write it twice"
+                    f"{self.path}: line {line:,}: a quotation mark is left open, or is inside a "
+                    f"quoted value ({error}); close it, or write it twice"
                 ) from None
 
 
@@ -191,9 +191,9 @@ class _Handle:
 
 
 def _await(gone: "weakref.ref[_Handle]") -> None:
-    """Wait for threads that read ahead: a process that ends before them hangs or aborts."""
+    """Wait for threads that read ahead; a process that ends before them hangs or aborts."""
     until = time.monotonic() + LONGEST_WAIT
-    time.sleep(LET_GO)  # the last bytes that one read are let go later than the handle
+    time.sleep(LET_GO)  # a thread releases its last bytes later than the handle
     while gone() is not None and time.monotonic() < until:
         time.sleep(1e-4)
 
@@ -207,7 +207,7 @@ class Utf8Stream(io.RawIOBase):
         self._file = path.open("rb")
         self._decoder = codecs.getincrementaldecoder(_reading(encoding))()
         self._ready, self.lines, self.quotes = b"", 0, 0
-        self._ended = True  # whether what was read last ends a line
+        self._ended = True  # whether the last read byte ends a line
 
     def readable(self) -> bool:
         return True
@@ -217,15 +217,15 @@ class Utf8Stream(io.RawIOBase):
         super().close()
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most `size` bytes of a block, by default all; none at the end."""
+        """Return at most `size` bytes of a block, by default all; empty at the end."""
         while not self._ready:
             raw = self._file.read(BLOCK_BYTES)
             try:
                 self._ready = self._decoder.decode(raw, final=not raw).encode("utf-8")
             except UnicodeError as error:
                 raise DataError(
-                    f"{self._path}: after line {self.lines + 1 + _breaks(raw, error):,}: no text "
-                    f"in the encoding {self._encoding}; give the one that the file has, or convert "
+                    f"{self._path}: after line {self.lines + 1 + _breaks(raw, error):,}: not text "
+                    f"in the encoding {self._encoding}; give the encoding of the file, or convert "
                     "the file to UTF-8"
                 ) from None
             self._count(self._ready)
@@ -240,7 +240,7 @@ class Utf8Stream(io.RawIOBase):
             line = self.lines + 1 + text[: text.index(b"\0")].count(b"\n")
             raise DataError(
                 f"{self._path}: line {line:,} has the character NUL; remove it, or give the "
-                "encoding that the file has"
+                "encoding of the file"
             )
         self.quotes += text.count(b'"')
         self.lines += text.count(b"\n")
@@ -255,23 +255,23 @@ def _breaks(raw: bytes, error: UnicodeError) -> int:
 
 
 def _reading(encoding: str) -> str:
-    # A mark at the beginning is no part of the first name.
+    # A mark at the beginning is not a part of the first name.
     return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def decoded_start(path: Path, start: bytes, encoding: str) -> str:
     """Return the text of the first bytes, `start`, of the file at `path` in an `encoding`."""
     try:
-        # refuses other names than those of text encodings, also with characters that Python ignores
+        # Raises an error for names of other codecs, and names with characters that Python ignores.
         b"a".decode(encoding if encoding.isprintable() else "", "replace")
         return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):
             problem = f"line {1 + _breaks(start, error)} is not text in the encoding {encoding}"
         else:
-            problem = f"the encoding {encoding!r} is none that Python knows"
+            problem = f"the encoding {encoding!r} is unknown to Python"
         raise DataError(
-            f"{path}: {problem}; give the one that the file has, such as cp1252, or convert the "
+            f"{path}: {problem}; give the encoding of the file, such as cp1252, or convert the "
             "file to UTF-8"
         ) from None
 
@@ -279,14 +279,15 @@ def decoded_start(path: Path, start: bytes, encoding: str) -> str:
 def found_encoding(path: Path, start: bytes) -> str:
     """Return the encoding of the file at `path`, which begins with the bytes `start`.
 
-    UTF-8 if it decodes the whole file, or the mark's encoding, or Windows' or Latin 1.
+    It is the encoding of the mark, UTF-16 for many zero bytes, or the first of UTF-8, Windows' and
+    Latin 1 that decodes the whole file.
     """
     for mark, name in MARKS:
         if start.startswith(mark):
             return name
     zeros = [start[each::2].count(0) for each in (0, 1)]
     if max(zeros) > len(start) / 8 and min(zeros) < max(zeros) / 8:
-        # Every other byte of what is mostly ASCII; zeros everywhere are of no text.
+        # In UTF-16, every other byte of mostly ASCII text is zero. Zeros everywhere are not text.
         return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
     return next((name for name in ("utf-8", "cp1252") if _decodes(path, name)), "latin-1")
 
@@ -297,7 +298,7 @@ def _decodes(path: Path, encoding: str) -> bool:
         try:
             while raw := stream.read(BLOCK_BYTES):
                 decoder.decode(raw)
-                if b"\0" in raw:  # which is refused when it is read
+                if b"\0" in raw:  # an error when the file is read
                     return True
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -306,7 +307,7 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def _found_delimiter(sample: str) -> str:
-    """Return the delimiter with which most lines have as many values as the first, and the most."""
+    """Return the delimiter with which most lines have the width of the first, then the widest."""
     lines = re.split(r"\r\n|\n|\r", sample)
     whole = [line for line in lines[:-1] or lines if line.strip()]
 
@@ -318,7 +319,7 @@ def _found_delimiter(sample: str) -> str:
         alike = sum(width == widths[0] for width in widths) / len(widths)
         return (alike, widths[0]) if widths[0] > 1 else (0.0, 1)
 
-    return max(DELIMITERS, key=fit)  # the first, a comma, where there is one column
+    return max(DELIMITERS, key=fit)  # the first, a comma, if there is one column
 
 
 def _header(path: Path, line: str, delimiter: str) -> list[str]:

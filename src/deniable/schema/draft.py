@@ -1,4 +1,4 @@
-"""Draft a schema from a file, for its owner to edit and declare."""
+"""Drafts of schemas from files, for the data owner to edit and declare."""
 
 import re
 from collections import defaultdict
@@ -27,9 +27,9 @@ from deniable.schema.types import is_text
 
 NAMES = {"csv": "CSV", "transactions": "Transactions"}
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
-MAX_NUMBERS = 20  # different ones that are drafted as categories
-STEPS = 100  # about so many points has a drafted grid
-MIN_IDENTIFIED = 20  # records; of fewer, all may differ by chance
+MAX_NUMBERS = 20  # distinct numbers that are drafted as categories
+STEPS = 100  # approximate number of points on a drafted grid
+MIN_IDENTIFIED = 20  # records; fewer may all differ by chance
 WEIGHT = re.compile(r"(?i)(^|[^a-z])([pfai]?(weights?|wgts?|wts?)|w)([^a-z]|$)|weight|gewicht")
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(ids?|uuid|guid|key|nr|no|number|serial|ssn|identifier|caseid|pid|hhid)([^a-z]|$)"
@@ -38,20 +38,20 @@ IDENTIFIER = re.compile(
 )
 PEOPLE = "name the people (or survey and wave), alike in all their files: their epsilons are added"
 HEAD = """\
-# This draft was made from the records and reveals facts about them that no epsilon covers. Edit it:
-# write for each column what is known without the records (all categories that there can be, public
+# This draft comes from the records and reveals facts about them that no epsilon covers. Edit it:
+# write for each column only public facts, known without the records (all possible categories,
 # bounds and step of numbers), then change its status from drafted to declared.
 #   kind: categorical (ordered: true if from low to high), numeric (a value is taken as the nearest
-#     of the points low, low + step, ..., high, or in intervals, by edges: [0, 18, 65] in place of
+#     of the points low, low + step, ..., high, or in intervals, by edges: [0, 18, 65] instead of
 #     bounds and step), weight, identifier, or left_out of all releases
 #   missing: the texts that mean a missing value, and the policy: category (one of its own), drop
-#     (the record is left out, which a plan must accept) or refuse (it is a fault)
+#     (the record is left out, which a plan must accept) or refuse (it is an error)
 """
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A drafted schema, as YAML `text`; a line on what was `found`; `warnings` for the owner."""
+    """A drafted schema: its YAML `text`, a description `found`, and `warnings` for the owner."""
 
     text: str
     found: str
@@ -69,8 +69,8 @@ class _Drafted:
 def draft_schema(source: Any, population: str | None = None) -> str:
     r"""Return a schema drafted from a file or table, as commented YAML text.
 
-    For `source` see `RecordsFile.open`. The `population` of the records is for their owner to
-    state; by default it is left empty. A `DataError` is raised if the file cannot be read.
+    For `source` see `RecordsFile.open`. The data owner states the `population` of the records; by
+    default it is empty. Raises `DataError` if the file cannot be read.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def drafted(
     """Draft a schema from a file or table, and describe the file.
 
     For `source` and `population` see `draft_schema`. The `delimiter` and `encoding` of a text file
-    are detected by default. A file of `transactions` has a basket per line. A `DataError`
-    lists all rows that are not records.
+    are detected by default. A file of `transactions` has one basket per line. Raises `DataError`
+    with all rows that are not records.
     """
     if population is not None:
         refuse_bad_population(population)
@@ -180,14 +180,14 @@ def _column(name: str, seen: ColumnEvidence) -> _Drafted:
                 'without in the file, or here kind: numeric, bounds, step and decimal: ","'
             )
             return _Drafted("left_out", warnings=[why])
-        return _Drafted("left_out", remarks=[f"{what}; put them into groups to have it released"])
+        return _Drafted("left_out", remarks=[f"{what}; group them to release the column"])
     return _categorical(seen)
 
 
 def _left_out(seen: ColumnEvidence) -> str:
     """Return the reason why a column cannot be released, or an empty string."""
     if not seen.supported:
-        return f"holds {seen.kind}, which cannot be randomized"
+        return f"has {seen.kind}, which cannot be randomized"
     if not seen.present:
         return "has missing values only"
     if seen.unfit:
@@ -195,7 +195,7 @@ def _left_out(seen: ColumnEvidence) -> str:
     if MISSING in seen.counts:
         return f"has the value {MISSING}, the name of missing values; rename it in the file"
     if len(seen.counts) == 1 and not seen.missing:
-        return "has one value only; with another category that there can be, declare it categorical"
+        return "has one value only; if another one is possible, declare it categorical"
     return ""
 
 
@@ -214,7 +214,7 @@ def _numeric(seen: ColumnEvidence) -> _Drafted:
 def _add_decimal(column: _Drafted, seen: ColumnEvidence) -> None:
     if seen.decimal == ",":
         column.options.append(("decimal", quoted(",")))
-        column.remarks.append("a comma stands before decimals")
+        column.remarks.append("the decimal mark is a comma")
 
 
 def _categorical(seen: ColumnEvidence) -> _Drafted:
@@ -224,7 +224,7 @@ def _categorical(seen: ColumnEvidence) -> _Drafted:
         names.sort(key=seen.number)
     elif seen.ordered:
         names = [each for each in seen.order if each in names]
-        column.remarks.append("the file says that these are in order; look whether they are")
+        column.remarks.append("the file declares this order; check it")
     ordered = seen.numbers or seen.ordered or pa.types.is_temporal(seen.kind)
     if not is_text(seen.kind):
         column.options.append(("type", quoted(str(seen.kind))))
@@ -244,8 +244,8 @@ def _categorical(seen: ColumnEvidence) -> _Drafted:
     for same in groups.values():
         if len(same) > 1:
             column.warnings.append(
-                f"{quoted_list(same)} differ by spaces, capitals or the form of accents alone; "
-                "correct the file if they are meant to be one"
+                f"{quoted_list(same)} differ only by spaces, capitals or forms of accents; "
+                "correct the file if they are the same category"
             )
     _add_missing(column, seen)
     return column
@@ -276,7 +276,7 @@ def _add_missing(column: _Drafted, seen: ColumnEvidence) -> None:
 def round_grid(low: float, high: float, *, whole: bool) -> tuple[str, str, str]:
     """Return round bounds that contain the numbers, and a step for about 100 points.
 
-    The numbers lie between `low` and `high`. If all are `whole`, so is the step.
+    The numbers are between `low` and `high`. If all are `whole`, the step is whole too.
     """
     span = Decimal(repr(high)) - Decimal(repr(low)) or Decimal(1)
     power = Decimal(1).scaleb((span / STEPS).adjusted())

@@ -1,4 +1,4 @@
-"""Gather evidence about the values of a column, for a draft of its schema."""
+"""Evidence about the values of a column, for a draft of its schema."""
 
 from collections import Counter
 from functools import cached_property
@@ -11,9 +11,9 @@ from deniable.schema.coding import COMMA, numbers_of
 from deniable.schema.texts import STAND_INS, unfit
 from deniable.schema.types import encoded, is_number, is_supported, is_text, plain_type
 
-MAX_COUNTED = 20_000  # different values of a column; of further ones nothing is kept
-_GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # what may be thousands
-_CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with zeros in front is a code
+MAX_COUNTED = 20_000  # distinct values of a column; others are not counted
+_GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # commas that may separate thousands
+_CODE = r"^\s*[+-]?(0[0-9]|[0-9]{16})"  # a number with leading zeros is a code
 _LAST = [10**digits - last for digits in range(2, 9) for last in (1, 2, 3)]
 _EQUAL = [digit * (10**digits // 9) for digits in range(2, 9) for digit in (7, 8)]
 CODES = np.array([-1, -2, -7, -8, -9, *_LAST, *_EQUAL, *(-each for each in _LAST + _EQUAL)])
@@ -23,11 +23,12 @@ CODES = np.array([-1, -2, -7, -8, -9, *_LAST, *_EQUAL, *(-each for each in _LAST
 class ColumnEvidence:
     """Evidence about the values of a column of a `kind`, gathered in bounded memory.
 
-    `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; beyond, `many` is
-    true. Empty texts are among the `missing`. The numbers lie between `low` and `high`, and their
-    `decimal` mark is a point or a comma; `whole` says whether all are whole. `usual` counts the
-    numbers in `CODES`, and all others lie between the two `ends`. `unfit` says why a value cannot
-    be a category. If the file declares an order of values, `ordered` is true and `order` has them.
+    `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; if there are more,
+    `many` is true. Empty texts are `missing`. The numbers are between `low` and `high`, and their
+    `decimal` mark is a point or a comma; `whole` is true if all are whole. `usual` counts the
+    numbers in `CODES`, and all others are between the two `ends`. `unfit` is the reason why a value
+    cannot be a category. If the file declares an order of values, `ordered` is true and `order` has
+    the values.
     """
 
     def __init__(self, kind: pa.DataType) -> None:
@@ -49,7 +50,7 @@ class ColumnEvidence:
 
     @property
     def different(self) -> bool:
-        """Whether no counted value was seen twice."""
+        """Whether no counted value occurs twice."""
         return bool(self.counts) and max(self.counts.values()) == 1
 
     @property
@@ -70,7 +71,7 @@ class ColumnEvidence:
 
     @cached_property
     def codes(self) -> list[str]:
-        """Numbers in `CODES` beyond a gap, in rising order: likely codes of missing values.
+        """Numbers in `CODES` beyond a gap, in increasing order: likely codes of missing values.
 
         Their distance from all other numbers is more than 3 times the largest distance between
         neighbours among these. It is also more than the range of the others, except for the only
@@ -94,8 +95,8 @@ class ColumnEvidence:
     def absent(self) -> dict[str, int]:
         """Texts that are taken as missing values, with their frequencies.
 
-        Among numbers they are stand-ins and `codes`. Otherwise they are stand-ins that also occur
-        between blanks, because these are not meant as categories.
+        Among numbers they are words of `STAND_INS` and `codes`. Otherwise they are words of
+        `STAND_INS` that also occur between blanks, because these are not meant as categories.
         """
         if self.numbers:
             return dict(self.stand_ins) | {each: self.usual[each] for each in self.codes}
@@ -106,7 +107,7 @@ class ColumnEvidence:
 
     @property
     def suspects(self) -> list[str]:
-        """Further numbers in `CODES` that may be codes: beyond a gap, or the only negative ones."""
+        """Other numbers in `CODES` that may be codes: beyond a gap, or all negative numbers."""
         if not self.numbers:
             return []
         negative = [each for each in self.usual if self.number(each) < 0 <= self.ends[0]]
@@ -114,7 +115,7 @@ class ColumnEvidence:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the largest number that is not in `codes`."""
+        """The smallest and the largest number that is not in `codes`."""
         kept = [self.number(each) for each in self.usual if each not in self.codes]
         return min([self.ends[0], *kept]), max([self.ends[1], *kept])
 
@@ -123,7 +124,7 @@ class ColumnEvidence:
         return float(text.replace(self.decimal, "."))
 
     def add(self, values: pa.Array) -> None:
-        """Take the next `values`."""
+        """Add the next `values`."""
         self.records += len(values)
         if not self.supported:
             return
@@ -146,7 +147,7 @@ class ColumnEvidence:
             self.many = len(self.counts) > MAX_COUNTED
 
     def _counted(self, values: pa.Array) -> np.ndarray:
-        """Return the frequency of each value of the dictionary, 0 for missing ones."""
+        """Return the frequency of each value of the dictionary, 0 for missing values."""
         dictionary, indices = values.dictionary, values.indices
         counted = np.bincount(np.asarray(indices.drop_null()), minlength=len(dictionary))
         gone = np.asarray(dictionary.is_null(nan_is_null=True))

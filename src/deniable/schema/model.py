@@ -1,4 +1,4 @@
-"""Declare the contents of a file of records, column by column."""
+"""The schema of a file of records, column by column."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from deniable.validation import Name, Strict
 
 FORMAT, VERSION = "deniable-schema", 1
 MISSING = "(missing)"
-"""The category that missing values have, where they have one."""
+"""The category of missing values, if they have one."""
 MAX_POINTS = 100_000
 
 Text = Annotated[str, Field(min_length=1)]
 
 
 def number_text(number: float) -> str:
-    """Return the shortest text that reads back as the `number`.
+    """Return the shortest decimal text from which the same `number` is read.
 
     Examples
     --------
@@ -39,8 +39,8 @@ def number_text(number: float) -> str:
 class FileFormat(Strict):
     """The format of a file of a `kind`; text has a `delimiter` and an `encoding`.
 
-    A file of ``transactions`` has a basket per line. By `unknown_items`, an item that is not in the
-    schema is an error, or ignored.
+    A file of ``transactions`` has one basket per line. `unknown_items` determines whether an item
+    that is not in the schema is an error, or ignored.
     """
 
     kind: Literal["csv", "parquet", "arrow", "transactions"]
@@ -50,16 +50,16 @@ class FileFormat(Strict):
 
     @property
     def protected(self) -> "FileFormat":
-        """The format of the protected file. Baskets become columns, which hold any channel."""
+        """The format of the protected file; baskets become columns, for any channel."""
         return FileFormat(kind="parquet") if self.kind == "transactions" else self
 
 
 class Missing(Strict):
     """The missing values of a column, besides empty ones, and their treatment.
 
-    `values` are texts that mean a missing value; in a typed column, the text of such values. By the
-    `policy` ``category`` they are a category; ``drop``: their records are left out, which a plan
-    must accept; ``refuse``: they are errors.
+    `values` are texts that mean a missing value; in a typed column, the text of such values. With
+    the `policy` ``category`` they are a category. With ``drop`` their records are left out, which a
+    plan must accept. With ``refuse`` they are errors.
     """
 
     values: list[str] = Field(default_factory=lambda: [""])
@@ -75,17 +75,17 @@ class Column(Strict):
     ``declared`` without them. `type` is Arrow's name of the type of values other than text.
 
     The `categories` are texts of the values, in order if they are `ordered`. A numeric column has
-    `bounds` or `edges`, known without the records. The bounds are the least and the largest value.
-    The `step`, above 0, is that of the public grid low, low + step, ..., high. A value counts at
-    the nearest point, and a value in the middle of two points at the higher one. So the bands of
+    `bounds` or `edges`, which must be public. The bounds are the smallest and the largest value.
+    The `step`, above 0, defines the public grid low, low + step, ..., high. A value counts at the
+    nearest point, and a value halfway between two points at the higher one. So the intervals around
     all inner points have the same width. Without a step, numbers can be masked but not randomized.
 
     The `edges` increase strictly and are finite. They form ordered intervals, at least two, which
     are randomized; see `deniable.Discretization`. A value that equals an edge belongs to the
-    interval above it, and the last edge to the last interval. With `open_below` or `open_above`,
-    there is a further interval of all values below the first edge, or from the last one on. Values
-    beyond the `limits` count at the nearest point or in the nearest interval. The mark of numbers
-    in text is `decimal`. For `missing` see `Missing`.
+    interval above it, and the last edge to the last interval. `open_below` adds an interval of all
+    values below the first edge, and `open_above` one from the last edge on. Values beyond the
+    `limits` count at the nearest point or in the nearest interval. The decimal mark of numbers in
+    text is `decimal`. For `missing` see `Missing`.
     """
 
     name: Text
@@ -136,7 +136,7 @@ class Column(Strict):
         return self
 
     def _refuse_options_of_others(self) -> None:
-        """Raise `ValueError` for options of numbers where they do not belong, or bad edges."""
+        """Raise `ValueError` for options of numbers in other columns, or invalid edges."""
         given = (self.bounds is not None) + (self.edges is not None)
         numeric = self.kind == "numeric"
         if given != numeric or (self.step is not None and self.bounds is None):
@@ -186,32 +186,32 @@ class Column(Strict):
 
     @property
     def whole(self) -> bool:
-        """Whether all numbers are whole: by their type, or by a grid of step 1 and whole bounds."""
+        """Whether all numbers are whole, by their type, or by a grid of step 1 and whole bounds."""
         if self.type is not None and pa.types.is_integer(type_named(self.type)):
             return True
         return self.step == 1 and all(each.is_integer() for each in self.limits)
 
     @property
     def response_type(self) -> str | None:
-        """Arrow's name of the type of randomized values other than text; intervals are text."""
+        """Arrow's name of the type of randomized values; None for text, such as intervals."""
         return self.type if self.edges is None else None
 
     @cached_property
     def intervals(self) -> Discretization | None:
-        """The intervals between the edges, None without edges."""
+        """The intervals between the edges; None without edges."""
         if self.edges is None:
             return None
         return Discretization(self.name, tuple(self.edges), self.open_below, self.open_above)
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest number that stays where it is, infinite for an open end."""
+        """The smallest and the largest number that is not moved; infinite for an open end."""
         ends = self.edges or self.bounds or (-np.inf, np.inf)
         return -np.inf if self.open_below else ends[0], np.inf if self.open_above else ends[-1]
 
     @cached_property
     def boundaries(self) -> Floats:
-        """Numbers from which on a value counts one point or one interval higher, increasing."""
+        """Increasing numbers from which on a value counts one point or one interval higher."""
         if self.edges is not None:
             last = len(self.edges) if self.open_above else -1
             return np.array(self.edges[0 if self.open_below else 1 : last])
@@ -219,7 +219,7 @@ class Column(Strict):
 
     @cached_property
     def points(self) -> Floats:
-        """Points of the grid of numbers, increasing."""
+        """Points of the grid of numbers, in increasing order."""
         if self.continuous:
             raise DataError(
                 f"column {self.name!r} has bounds without a step, so no channel can randomize it; "
@@ -251,9 +251,9 @@ class Column(Strict):
 class Schema(Strict):
     """The contents of a file of records.
 
-    A schema file begins with `format` and `version`. The epsilons of all releases of the
-    `population` add up. The owner states it, and only production releases need it. The `columns`
-    have the order of the `file`.
+    A schema file begins with `format` and `version`. The epsilons of all releases of a `population`
+    add up. The data owner states the population, and only production releases need it. The
+    `columns` have the order of the `file`.
     """
 
     format: Literal["deniable-schema"] = "deniable-schema"
@@ -266,7 +266,7 @@ class Schema(Strict):
     def _consistent(self) -> Self:
         for name, times in Counter(column.name for column in self.columns).items():
             if times > 1:
-                raise ValueError(f"column {name!r} stands there {times} times; allowed: once")
+                raise ValueError(f"column {name!r} is given {times} times; allowed: once")
         typed = [each for each in self.columns if each.type is not None]
         if self.file.kind == "csv" and typed:
             raise ValueError(
@@ -292,7 +292,7 @@ class Schema(Strict):
                         f"{text!r} of column {column.name!r}; allowed: characters of the "
                         f"encoding {self.file.encoding}"
                     ) from None
-                except LookupError:  # who opens the file tells of it
+                except LookupError:  # an unknown encoding is an error when the file is opened
                     return self
         return self
 
@@ -314,7 +314,7 @@ class Schema(Strict):
         return tuple(column.name for column in self.randomized if column.status == "drafted")
 
     def domain(self) -> Domain:
-        """Return the attributes to randomize; raise `DataError` for none, or one without step."""
+        """Return the attributes to randomize; raise `DataError` if none, or one has no step."""
         self.refuse_nothing_to_randomize()
         return Domain(tuple(column.attribute() for column in self.randomized))
 
@@ -327,15 +327,15 @@ class Schema(Strict):
         """Return the schema of a plan that masks the numeric columns `numbers`.
 
         They lose their step. Columns in `kept` stay unchanged, and all others become ``left_out``.
-        A `DataError` is raised if a column does not exist, or one of `numbers` is not numeric, has
-        edges in place of bounds or a category for missing values.
+        Raises `DataError` if a column does not exist, or one of `numbers` is not numeric, has edges
+        instead of bounds or a category for missing values.
         """
         chosen = {name: self[name] for name in (*numbers, *kept)}
         for name in numbers:
             if (column := chosen[name]).kind != "numeric":
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
             if column.edges is not None:
-                raise DataError(f"column {name!r} has edges; give it bounds, so that it is masked")
+                raise DataError(f"column {name!r} has edges; give bounds instead, to mask it")
             if column.missing.policy == "category":
                 raise DataError(
                     f"missing values of {name!r} are a category; declare the policy drop or refuse"
@@ -353,9 +353,9 @@ class Schema(Strict):
         return self.model_copy(update={"columns": columns})
 
     def only(self, names: Sequence[str]) -> "Schema":
-        """Return the schema with all randomized columns left out except the ones in `names`.
+        """Return the schema with all randomized columns left out except `names`.
 
-        A `DeniableError` is raised if a name is not the name of a randomized column.
+        Raises `DeniableError` if a name is not the name of a randomized column.
         """
         for name in names:
             refuse_unknown("column", name, [column.name for column in self.randomized])
@@ -368,9 +368,9 @@ class Schema(Strict):
         return self.model_copy(update={"columns": columns})
 
     def of_population(self, population: str | None) -> "Schema":
-        """Return the schema of the records of a `population`; None keeps the stated one.
+        """Return the schema with this `population`; None keeps the stated one.
 
-        A `DataError` is raised if the name is invalid, or the schema states another one.
+        Raises `DataError` if the name is invalid, or the schema states another one.
         """
         if population is None:
             return self

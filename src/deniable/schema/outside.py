@@ -1,4 +1,4 @@
-"""Count the values of numeric columns that lie outside their public bounds."""
+"""Counts of the values of numeric columns outside their public bounds."""
 
 import warnings
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ BELOW, ABOVE, ABSENT = -1, 1, 2
 class OutsideBounds:
     """Counts of the values of a numeric `column` outside its bounds, from `low` to `high`.
 
-    Of all `values` that are not missing, `below` are less than `low`, and `above` are larger than
-    `high`. A plan moves them to the nearest end.
+    Among `values` values that are not missing, `below` are less than `low`, and `above` are larger
+    than `high`. A plan moves them to the nearest end.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class OutsideBounds:
 
     @property
     def proportion(self) -> float:
-        """Proportion of values outside the bounds; 0 if there is no value."""
+        """Proportion of values outside the bounds; 0 without values."""
         return (self.below + self.above) / max(self.values, 1)
 
     def plus(self, records: int, marks: Codes | None) -> "OutsideBounds":
-        """Return the counts with those of further `records` by their `marks`, None if all are 0."""
+        """Return the counts after adding `records` with their `marks`, None if all marks are 0."""
         marked = np.zeros(4, dtype=int) if marks is None else np.bincount(marks + 1, minlength=4)
         below, _, above, absent = marked.tolist()
         more = {"below": self.below + below, "above": self.above + above}
@@ -54,7 +54,7 @@ class OutsideBounds:
 
 
 def warn_outside(counts: Iterable[OutsideBounds]) -> None:
-    """Give a `BoundsWarning` for each column in `counts` with values outside its bounds."""
+    """Issue a `BoundsWarning` for each column in `counts` with values outside its bounds."""
     for each in counts:
         if each.proportion:
             text = f"{each} and are moved to the nearest end; these numbers are confidential"

@@ -1,4 +1,4 @@
-"""Read schemas from YAML text, a YAML file or plain values."""
+"""Schemas from YAML text, a YAML file or plain values."""
 
 import re
 from pathlib import Path
@@ -16,14 +16,14 @@ MANUAL = "docs/formats.md describes schemas"
 def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     """Return a schema from plain `values`, or from YAML text such as `draft_schema` returns.
 
-    `where` names them in messages. A `DataError` has a line for each error.
+    Messages call them `where`. Raises `DataError` with one line for each error.
     """
     if isinstance(values, str):
         values = yaml_values(values, where)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         other = isinstance(values, dict) and values.get("format") == "deniable-plan"
-        what = "this is a plan, and a schema is needed" if other else "no schema"
-        raise DataError(f"{where}: {what}; one begins with format: {FORMAT}")
+        what = "this is a plan, but a schema is needed" if other else "not a schema"
+        raise DataError(f"{where}: {what}; a schema begins with format: {FORMAT}")
     try:
         return Schema.model_validate(values)
     except ValidationError as error:
@@ -39,6 +39,6 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
 def read_schema(path: Path | str) -> Schema:
     """Read a schema from the YAML file `path`.
 
-    A `DataError` is raised if the file cannot be read, with a line for each error in it.
+    Raises `DataError` if the file cannot be read, or with one line for each error in it.
     """
     return schema_from_dict(read_yaml(path), str(path))

@@ -1,4 +1,4 @@
-"""Read a file of records by its schema, in batches of codes and numbers."""
+"""Records of a file, read with its schema, in batches of codes and numbers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ from deniable.schema.types import is_number, is_text, plain_type
 
 @dataclass(frozen=True, eq=False)
 class RecordBatch:
-    """Consecutive records, `first` the number of the first one among the records kept, from 0.
+    """Consecutive records; `first` is the first one's number among all kept records, from 0.
 
     `codes` are unsigned integers of the randomized columns, in the order of the schema, and
-    `numbers` floats of the numeric columns without a grid. `passed` has identifiers and weights as
-    in the file, text as text. All have the shape (records,).
+    `numbers` are floats of the numeric columns without a grid. `passed` has identifiers and weights
+    with the types of the file. All have the shape (records,).
     """
 
     first: int
@@ -38,7 +38,7 @@ class RecordBatch:
         return len(next(iter(columns), ()))
 
     def cut(self, start: int, records: int) -> "RecordBatch":
-        """Return at most `records` records from the position `start` on."""
+        """Return up to `records` records from the position `start` on."""
         if not start and len(self) <= records:
             return self
         return self._each(self.first + start, lambda each: each[start : start + records])
@@ -54,12 +54,11 @@ class RecordBatch:
 
 
 class RecordsFile:
-    """Records of a `source`, read by their `schema`, with columns `passed` on; see `open`.
+    """Records of a `source` with a `schema`; the columns `passed` are not randomized; see `open`.
 
     `form` is the form of a CSV file, and `expected` the number of records, 0 if it is unknown
-    before they are read. `left_out` is the number of records that the last pass left out, for
-    missing values. `outside` counts the values outside the bounds, by numeric column, in the
-    records that it kept.
+    before they are read. `left_out` is the number of records that the last pass left out, because
+    of missing values. `outside` counts the kept values outside the bounds, by numeric column.
 
     Examples
     --------
@@ -85,10 +84,10 @@ class RecordsFile:
     ) -> "RecordsFile":
         """Open records.
 
-        A `DataError` is raised if they cannot be read, or have other columns or types than the
-        schema. The `source` is the path of a CSV, Parquet or Arrow file, or of a folder of Parquet
-        files, read in the order of their names; or a table of pandas, Polars or pyarrow. `passed`
-        are the identifiers and weights of the `schema` to read; by default all.
+        The `source` is the path of a CSV, Parquet or Arrow file, or of a folder of Parquet files,
+        read in the order of their names; or a table of pandas, Polars or pyarrow. `passed` are the
+        identifiers and weights of the `schema` to read; by default all. Raises `DataError` if the
+        records cannot be read, or have other columns or types than the schema.
         """
         if schema.file.kind == "transactions" and isinstance(source, (str, Path)):
             from deniable.schema.transactions import TransactionsSource  # noqa: PLC0415
@@ -98,7 +97,7 @@ class RecordsFile:
             opened = open_source(source, schema.file.delimiter, schema.file.encoding)
         if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:
             raise DataError(
-                f"{opened.where}: this is {opened.format.kind}, and the schema is of a file of "
+                f"{opened.where}: this is {opened.format.kind}, but the schema is for a file of "
                 f"kind {schema.file.kind}; draft a schema of this file"
             )
         if passed is None:
@@ -106,19 +105,19 @@ class RecordsFile:
         return cls(opened, schema, passed)
 
     def with_schema(self, schema: Schema) -> "RecordsFile":
-        """Return the same records, read by another `schema` of the same columns."""
+        """Return the same records, read with another `schema` of the same columns."""
         passed = [each.name for each in self._passed if schema[each.name].kind != "left_out"]
         return RecordsFile(self._source, schema, passed)
 
     @property
     def records(self) -> int:
-        """Number of records kept; without a pass so far, one is made."""
+        """Number of kept records; the first use may read the whole file."""
         if self._records is None:
             self.check()
         return self._records or 0
 
     def check(self) -> None:
-        """Read all; a `DataError` has file, record, column, value, remedy of the first errors."""
+        """Read all records; raise `DataError` with place, value and remedy of the first errors."""
         for _ in self.portions():
             pass
 
@@ -127,9 +126,9 @@ class RecordsFile:
     ) -> Iterator[RecordBatch]:
         """Yield the records, at most `rows` at a time, in a new pass.
 
-        The function `seen` receives all columns of the file, as they stand, of all records, also
-        of those that are left out. Errors are raised as by `check`, after all records are read.
-        Nothing follows the first error.
+        `seen` is called with all columns of the file, unchanged, for all records, also for records
+        that are left out. After the first error no batch follows. Errors are raised like in
+        `check`, after all records are read.
         """
         faults, kept, read = ValidationErrors(self._source.unit), 0, 0
         coded = [column.name for column in self.schema.randomized]
@@ -160,7 +159,7 @@ class RecordsFile:
     def _portion(
         self, piece: Piece, first: int, faults: ValidationErrors
     ) -> tuple[RecordBatch, dict[str, Codes]]:
-        """Return the records kept, with marks of columns with missing values or values outside."""
+        """Return kept records, with marks of columns with missing values or values outside."""
         batch = RecordBatch(first, {}, {})
         left_out, marks = [], dict[str, Codes]()
         for reader in self._readers:
@@ -189,9 +188,11 @@ def _readers(source: Source, schema: Schema) -> list[Coder]:
     lines = []
     names = [column.name for column in schema.columns]
     if absent := [name for name in names if name not in source.types]:
-        lines.append(f"no column {listed(absent)}, which the schema has; add it, or take it out")
+        lines.append(
+            f"no column {listed(absent)}, which the schema has; add it, or remove it there"
+        )
     if more := [name for name in source.types if name not in names]:
-        lines.append(f"columns {listed(more)} are not in the schema; add them, if as left_out")
+        lines.append(f"columns {listed(more)} are not in the schema; add them, maybe as left_out")
     schema.refuse_nothing_to_randomize()
     readers: list[Coder] = []
     for column in schema.randomized:
@@ -210,7 +211,7 @@ def _refuse_bad_weights(
 ) -> None:
     kind, about = values.type, f"column {shown(column.name)}"
     if not (is_text(kind) or is_number(kind)):
-        what = f"{about} holds {kind}, no weights; say kind: left_out"
+        what = f"{about} has {kind}, not weights; write kind: left_out"
         faults.add(piece.where, piece.first, what, len(values))
         return
 

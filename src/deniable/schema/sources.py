@@ -1,4 +1,4 @@
-"""Read records of a CSV, Parquet or Arrow file, or of a table in memory, in bounded parts."""
+"""Records of a CSV, Parquet or Arrow file, or of a table in memory, in bounded batches."""
 
 import mmap
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ _Batches = Iterator[tuple[str, pa.RecordBatch]]
 
 
 class Piece(NamedTuple):
-    """A `batch` of records of the file `where`, the first with the number `first`, from 0."""
+    """A `batch` of records of the file `where`; the first record has the number `first`, from 0."""
 
     where: str
     first: int
@@ -36,10 +36,10 @@ class Piece(NamedTuple):
 
 
 class Source(ABC):
-    """A file or table of records.
+    """A file or table of records, which messages call `where`.
 
-    Messages call it `where`. Its columns have the `types`, in their order. `form` is the form of a
-    CSV file. `expected` is the number of records, 0 if it is unknown before they are read.
+    Its columns have the `types`, in their order. `form` is the form of a CSV file. `expected` is
+    the number of records, 0 if it is unknown before they are read.
     """
 
     where: str
@@ -48,14 +48,14 @@ class Source(ABC):
     form = CsvForm()
     expected = 0
     unit = "record"
-    """What messages call a record."""
+    """The word for a record in messages."""
 
     def pieces(
         self, coded: Names, plain: Names, faults: ValidationErrors, rows: int = PORTION
     ) -> Iterator[Piece]:
-        """Yield all records, about `rows` at a time, in a new pass; errors go to `faults`.
+        """Yield all records, about `rows` at a time, in a new pass; add errors to `faults`.
 
-        `coded` columns are dictionary-encoded if that costs nothing, `plain` ones are not.
+        The columns `coded` are dictionary-encoded if this takes no time; `plain` columns are not.
         """
         wanted = [name for name in self.types if name in {*coded, *plain}]
         read: Counter[str] = Counter()
@@ -69,7 +69,7 @@ class Source(ABC):
 
 
 class _CsvSource(Source):
-    """A CSV file: all of it is text, and a batch is a block of the file."""
+    """A CSV file: all values are text, and a batch is a block of the file."""
 
     def __init__(self, text: CsvText) -> None:
         self._text, self.where, self.form = text, str(text.path), text.form
@@ -104,7 +104,7 @@ class _ParquetSource(Source):
         self.expected = sum(pq.read_metadata(file).num_rows for file in self._paths)
 
     def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
-        """Open row groups anew, a few at a time: an open file keeps the groups that it has read."""
+        """Yield batches; files are opened for a few row groups, because open files keep them."""
         encoded = [name for name in coded if is_text(self.types[name])]
         rows = rows_of(len(wanted), rows)
         for path in self._paths:
@@ -133,7 +133,7 @@ class _ArrowSource(Source):
                 for start in range(0, batch.num_rows, rows):
                     yield self.where, batch.slice(start, rows)
                     if hasattr(mmap, "MADV_DONTNEED"):
-                        pages.madvise(mmap.MADV_DONTNEED)  # give the memory of read data back
+                        pages.madvise(mmap.MADV_DONTNEED)  # releases the memory of read data
 
 
 @contextmanager
@@ -169,7 +169,7 @@ class _TableSource(Source):
 
 
 def open_source(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
-    """Open records; for `source` see `RecordsFile.open`. A `DataError` is raised as there.
+    """Open records; for `source` and errors see `RecordsFile.open`.
 
     The `delimiter` and the `encoding` of a CSV file are detected by default.
     """
@@ -193,7 +193,7 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
 
 
 def rows_of(columns: int, rows: int = PORTION) -> int:
-    """Return the number of records of a batch of `columns`, at most `rows`: fewer of many."""
+    """Return the number of records in a batch of `columns` columns, at most `rows`."""
     return max(min(rows, MAX_VALUES // max(columns, 1)), 1)
 
 
@@ -224,13 +224,13 @@ def _table(given: Any) -> pa.Table:
     if hasattr(given, "to_arrow"):
         return _table(given.to_arrow())
     raise DataError(
-        f"{type(given).__name__}: no records; give a path, or a table of pandas, Polars or pyarrow"
+        f"{type(given).__name__}: not records; give a path or a table of pandas, Polars or pyarrow"
     )
 
 
 def _of_pandas(frame: Any) -> pa.Table:
     if getattr(frame, "ndim", 0) != 2:
-        raise DataError(f"{type(frame).__name__}: no table; give a DataFrame")
+        raise DataError(f"{type(frame).__name__}: not a table; give a DataFrame")
     names = [str(name) for name in frame.columns]
     refuse_bad_names("the table", names)
     arrays = []
@@ -240,8 +240,8 @@ def _of_pandas(frame: Any) -> pa.Table:
         except (pa.ArrowException, OverflowError) as error:
             reason = str(error).partition("\n")[0]
             raise DataError(
-                f"the table: column {shown(name)} has values of several kinds ({reason}); make "
-                "them all text, or all numbers"
+                f"the table: column {shown(name)} has values of several kinds ({reason}); convert "
+                "all to text, or all to numbers"
             ) from None
     return pa.table(arrays, names=names)
 
@@ -250,7 +250,7 @@ def _files_of(folder: Path) -> list[Path]:
     files = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
     for path in files:
         if path.is_dir() or path.suffix not in PARQUET_ENDINGS:
-            what = "a folder inside it" if path.is_dir() else "no Parquet file"
+            what = "a folder inside it" if path.is_dir() else "not a Parquet file"
             raise DataError(
                 f"{folder}: {path.name} is {what}; give a folder of Parquet files and nothing else"
             )
@@ -274,7 +274,7 @@ def _types_of(where: str, schema: pa.Schema) -> dict[str, pa.DataType]:
 
 def _unreadable(path: Path, what: str, error: Exception) -> DataError:
     reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-    return DataError(f"{path}: not readable as {what} ({reason}); check the path, or make it again")
+    return DataError(f"{path}: not readable as {what} ({reason}); check the path and the file")
 
 
 def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:

@@ -1,4 +1,4 @@
-"""Compare texts of a file, and write them in messages and as YAML."""
+"""Texts of a file: comparisons, and their form in messages and YAML."""
 
 import math
 import re
@@ -20,13 +20,13 @@ STAND_INS = frozenset(
     )
 )
 """Texts that often mean a missing value, also between blanks."""
-LONGEST_NAME = 255  # bytes: a name may become that of a file
+LONGEST_NAME = 255  # bytes: a name may become the name of a file
 _ODD = ("Cc", "Cs", "Zl", "Zp")
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
 def listed(texts: Sequence[str], most: int = 8) -> str:
-    """Return `texts` as a list for a message, with `most` of them at most."""
+    """Return `texts` as a list for a message, with at most `most` of them."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(map(shown, texts[:most])) + more
 
@@ -41,7 +41,7 @@ def unfit(text: str) -> str:
 
 
 def alike(text: str) -> str:
-    """Return a `text` without differences of spaces, capitals and forms of accents."""
+    """Return a `text` in one form of spaces, capitals and accents, for comparisons."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
@@ -58,7 +58,7 @@ def quoted(text: str) -> str:
 
 def quoted_list(texts: Sequence[str]) -> str:
     """Return YAML for a list of `texts`, on one line."""
-    # A line break that is not ASCII would be read back as a space.
+    # A YAML reader turns a line break that is not ASCII into a space.
     options: dict[str, Any] = {"default_flow_style": True, "width": math.inf}
     options["allow_unicode"] = all(text.isprintable() for text in texts)
     # Plain and single-quoted texts break lines; some readers take y and n as true and false.
@@ -71,6 +71,6 @@ def refuse_bad_population(name: str) -> None:
     """Raise `DataError` if this cannot be the `name` of a population."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", name):
         raise DataError(
-            f"the population {shown(name)}; give it a name of at most 100 letters, digits, '_' and "
-            "'-'"
+            f"the population {shown(name)}; allowed: a name of at most 100 letters, digits, '_' "
+            "and '-'"
         )

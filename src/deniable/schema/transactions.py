@@ -1,6 +1,6 @@
-"""Read baskets: a text file with one basket per line, its items between delimiters.
+"""Baskets in a text file: one basket per line, with items between delimiters.
 
-Blanks around an item, empty items and repeated ones do not count. A blank line is an empty basket.
+Blanks around items, empty and repeated items have no effect. A blank line is an empty basket.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class TransactionsSource(Source):
             if mark in each.name or each.name != each.name.strip():
                 raise DataError(
                     f"{path}: no basket can name the item {shown(each.name)}, because {mark!r} "
-                    "separates items, and blanks around them do not count; correct the schema"
+                    "separates items, and blanks around items are removed; correct the schema"
                 )
         self._values = {
             each.name: pa.array(each.categories or ["absent", "present"]) for each in schema.columns
@@ -82,9 +82,9 @@ class TransactionsSource(Source):
 
 
 def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFormat:
-    """Return the format of the file of baskets at `path`, or raise `DataError`.
+    """Return the format of the file of baskets at `path`; raise `DataError` if it is unreadable.
 
-    By default the `encoding` is detected; the `delimiter` is the first of , ; tab | or a blank.
+    By default the `encoding` is detected, and the `delimiter` is the first of , ; tab | or a blank.
     """
     try:
         with path.open("rb") as stream:
@@ -100,7 +100,7 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
 def open_transactions(
     path: Path | str, delimiter: str | None, encoding: str | None
 ) -> TransactionsSource:
-    """Open a file at `path` with all items in it; for `delimiter`, `encoding` see `format_of`."""
+    """Open the file at `path` with all its items; for `delimiter`, `encoding` see `format_of`."""
     form, found = format_of(Path(path), delimiter, encoding), set[str]()
     for lines in _lines_of(Path(path), form, rows_of(1)):
         found.update(_items_of(lines, form)[1].unique().to_pylist())

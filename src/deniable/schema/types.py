@@ -1,4 +1,4 @@
-"""Name and check the Arrow types of a schema's values."""
+"""Names and checks of the Arrow types of a schema's values."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (\d{1,2})\)")
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of values of a `kind`, without its storage: encoded text is text."""
+    """Return the type of values of a `kind` without its encoding: encoded text is text."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
@@ -20,7 +20,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def encoded(values: pa.Array) -> pa.DictionaryArray:
-    """Return `values` with a dictionary."""
+    """Return `values` with dictionary encoding."""
     if pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
     return values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
@@ -47,7 +47,7 @@ def is_supported(kind: pa.DataType) -> bool:
 def type_named(name: str) -> pa.DataType:
     """Return the Arrow type with this `name`.
 
-    A `DataError` is raised if there is none, or its values cannot be randomized.
+    Raises `DataError` if there is none, or its values cannot be randomized.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def refuse_foreign_texts(
 ) -> None:
     """Raise `DataError` if texts of the column `name` are not values of its type, named `kind`.
 
-    `texts` are its categories, or points of its grid if `numeric`, and differ. An empty text among
-    the `missing` values is one of any type; none of the others may equal a category.
+    `texts` are its categories, or points of its grid if `numeric`, and all differ. An empty text
+    among the `missing` values is valid for any type; no other missing value may equal a category.
     """
     own = type_named(kind)
     if numeric and not is_number(own):
