@@ -1,9 +1,9 @@
 """Consistent tables and two-step estimates of all pairs of 20 columns.
 
-Prints medians of seconds of processor time, and of wall-clock time, for a file that columns of 16
-categories fill up to the default limit: 190 tables with 48,640 cells. Three epsilons make few, half
-and most cells of the tables zero. The last row has the largest memory of the process. The goals are
-60 s and 1 GiB. Always exits 0: it measures, the tests judge.
+Prints medians of seconds of processor time and of wall-clock time. The file has columns of 16
+categories up to the default limit: 190 tables with 48,640 cells. At three epsilons few, half and
+most cells of the tables are zero. The last row has the largest memory of the process. The goals are
+60 s and 1 GiB. The exit code is always 0.
 
     python benchmarks/consistency.py [--runs N]
 """
@@ -64,7 +64,7 @@ def main() -> None:
     for epsilon in EPSILONS:
         own = released(epsilon)
         for name, work in (("consistent", own.consistent), ("two_step", own.two_step)):
-            work()  # imports, and counts the file
+            work()  # imports modules, and counts the file
             found = [seconds(work) for _ in range(runs)]
             cpu, wall = (statistics.median(each) for each in zip(*found, strict=True))
             print(f"{name}, epsilon {epsilon:g}".ljust(34) + f"{cpu:8.2f}{wall:8.2f}   {SECONDS:g}")

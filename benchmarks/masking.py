@@ -1,12 +1,12 @@
-"""Masking numeric records: processor time of a run beside numpy's sort of the same columns.
+"""Masking numeric records: processor time compared with numpy's sort of the same columns.
 
-Prints, for each data set, method and k, the milliseconds of a masked file from nothing (ranking
-included) and of one more run of the same masking, the milliseconds of numpy's sort of the columns
-(measured in turn with them, so that a change of the machine's pace meets both), and the ratios.
-Medians. The goals: at most 3 ms a run on Census, 12 ms on Wine. Always exits 0: it measures.
+Prints median milliseconds for each data set, method and k: of a new masked file (with ranking), of
+one more run of the same masking, and of numpy's sort of the columns. All are measured in turn, so
+that a change of the machine's speed affects all of them. The goals are at most 3 ms per run on
+Census, and 12 ms on Wine. The exit code is always 0.
 
-Needs the published files in the directory that DENIABLE_DATA_MIRROR names; without them it takes
-random records of the same shape, and says so.
+Needs the published files in the directory that DENIABLE_DATA_MIRROR names. Without them it uses
+random records of the same shape, and prints this.
 
     python benchmarks/masking.py [--runs N]
 """
@@ -35,12 +35,12 @@ CENSUS = [
     "INTVAL",
     "FICA",
 ]
-GOALS = {"census": 3.0, "wine": 12.0}  # ms a run
+GOALS = {"census": 3.0, "wine": 12.0}  # ms per run
 SHAPES = {"census": (1080, 9), "wine": (4898, 11)}
 
 
 def records(dataset: str) -> tuple[np.ndarray, str]:
-    """Return the numeric attributes of a data set, and where they are from."""
+    """Return the numeric attributes of a data set, and their source."""
     mirror = Path(os.environ.get("DENIABLE_DATA_MIRROR", "."))
     if dataset == "census" and (file := mirror / "CASCrefmicrodata.csv").is_file():
         return pd.read_csv(file)[CENSUS].to_numpy(dtype=float), "published"
@@ -50,14 +50,14 @@ def records(dataset: str) -> tuple[np.ndarray, str]:
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """Return the processor time of doing it once."""
+    """Return the processor time of one call."""
     start = time.process_time()
     work()
     return 1000 * (time.process_time() - start)
 
 
 def measured(values: np.ndarray, method: Method, k: int, runs: int) -> list[float]:
-    """Return the medians: a masked file from nothing, one more run, the sort of the columns."""
+    """Return the medians of a new masked file, of one more run, and of the sort of the columns."""
     noise = SeededNoise(np.random.default_rng(1))
     columns, upper = np.ascontiguousarray(values.T), domain_bounds(values, 1.5)
     kept = masking(method, Ranking.of(values), k, upper, 0.1)

@@ -1,15 +1,15 @@
-"""Benchmark of `deniable protect`: processor time against bare pyarrow, and memory.
+"""Benchmark of `deniable protect`: processor time compared with bare pyarrow, and memory.
 
-Makes a Parquet file of categorical records, and measures, each in a process of its own:
+Makes a Parquet file of categorical records, and measures these, each in its own process:
 
 - bare: pyarrow reads its row groups, dictionary-encoded, one by one, and writes them again;
-- draw: the pass of a release that randomizes, order kept: reads, codes, draws, counts, writes;
-- all: the command `deniable protect` whole, order kept: both passes, digests, ledger, audit;
+- draw: the randomizing pass of a release in the order of the file: read, code, draw, count, write;
+- all: the whole command `deniable protect` in this order: both passes, digests, ledger, audit;
 - permuted: the same in the default order; csv: the same from CSV to CSV.
 
-Prints medians of processor time (user and system), the ratio to bare of the same round, the largest
-memory, and the target where there is one. The draw is compared with bare work, without start-up;
-commands with the whole process. Always exits 0.
+Prints medians of processor time (user and system), the ratio to bare in the same round, the largest
+memory, and the target if there is one. The draw is compared with the work of bare, without
+start-up; commands are compared with the whole process. The exit code is always 0.
 
     python benchmarks/own_file.py [--records N] [--runs N] [--csv] [--responses any]
 """
@@ -60,7 +60,7 @@ def bare(source: Path, target: Path) -> None:
 
 
 def draw(source: Path, plan_file: Path, folder: Path) -> None:
-    """Measure the pass that randomizes; the first pass goes before it."""
+    """Measure the randomizing pass, after a first pass."""
     from deniable.plans import read_plan  # noqa: PLC0415 - bare is measured without
     from deniable.release import OriginalRecords, Risk, key_from_seed, records_writer  # noqa: PLC0415
 
@@ -122,7 +122,7 @@ def make(folder: Path, records: int, as_csv: bool, responses: str) -> None:
 
 
 def spent(command: list[str | Path]) -> tuple[float, float, float]:
-    """Run a command: seconds that it prints, of the whole process, and its largest MB."""
+    """Run a command; return the seconds that it prints, its processor seconds and largest MB."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -136,7 +136,7 @@ def spent(command: list[str | Path]) -> tuple[float, float, float]:
 
 
 def measure(folder: Path, cases: list[str], runs: int) -> None:
-    """Measure all in turn, so many times, and print the medians."""
+    """Measure all `cases` in turn, so many times, and print the medians."""
     found: dict[str, list[tuple[float, float, float]]] = {case: [] for case in cases}
     ratios: dict[str, list[float]] = {case: [] for case in cases}
     for _ in range(runs):
@@ -193,7 +193,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        # Elsewhere: the largest memory of a process counts what its parent had when it began.
+        # In another process, because the largest memory of a process includes its parent's.
         given = map(str, (folder, options.records, options.csv, options.responses))
         subprocess.run([sys.executable, __file__, "--child", "make", *given], check=True)
         print(f"{options.records:,} records of {len(SIZES)} columns, medians of {options.runs}")

@@ -1,10 +1,10 @@
-"""Protocols with many categories: time to draw a report and to estimate, and the variance.
+"""Protocols with many categories: time to draw a response and to estimate, and the variance.
 
-Prints, for numbers of categories and epsilons, the nanoseconds of processor time to draw a report,
-from a generator and by a key, and the seconds to count supports and estimate from a tally, beside
-n times the variance of a rare category and the large-k limit 4 exp(e) / (exp(e) - 1) ** 2. Goals at
-100,000 categories: 40 ns a report (Hadamard), 2,000 ns (projective geometry), 2 s an estimate.
-Always exits 0: it measures.
+Prints, for numbers of categories and epsilons, the nanoseconds of processor time to draw a
+response, from a generator and by a key, and the seconds to count supports and estimate from a
+tally. Then come n times the variance of a rare category, and the large-k limit
+4 exp(e) / (exp(e) - 1) ** 2. The goals at 100,000 categories are 40 ns per response (Hadamard),
+2,000 ns (projective geometry), and 2 s per estimate. The exit code is always 0.
 
     python benchmarks/protocols.py [--records N]
 """
@@ -32,7 +32,7 @@ CASES = (
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the processor time of doing it once, and what it gives."""
+    """Return the processor time of one call, and its result."""
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
@@ -51,7 +51,7 @@ def main() -> None:
         limit = 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
         for kind in (HadamardResponse, ProjectiveGeometry):
             channel = kind.of_epsilon(categories, epsilon)
-            channel.randomize(codes[:10], generator)  # what is made once for all records
+            channel.randomize(codes[:10], generator)  # computes what all records use
             drawn, reports = seconds(lambda c=channel, u=codes: c.randomize(u, generator))
             keyed, _ = seconds(lambda c=channel, u=codes: c.randomize_keyed(u, column))
             tally = np.bincount(reports, minlength=channel.reports)

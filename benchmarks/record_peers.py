@@ -1,32 +1,34 @@
-"""What clients of multi-freq-ldpy and pure-ldp report, counted, and what their servers estimate.
+"""Count the responses of clients of multi-freq-ldpy and pure-ldp, and record their estimates.
 
-Writes two tables, which the tests compare with our channels. In an environment of its own, as the
-two are no dependence of ours and this script imports nothing of ours:
+Writes two tables, which the tests compare with our channels. Use a separate environment, because
+the two are not dependencies of ours, and this script imports nothing of ours:
 
     pip install multi-freq-ldpy==0.2.5 pure-ldp==1.2.0 xxhash==3.5.0 numpy==2.2.6 numba==0.68.1 \
         scipy==1.17.1
     python benchmarks/record_peers.py tests/channels/protocols
 
-``peer_reports.csv``: for each true category, how often each report came of 20,000 draws. A report
-is a whole number: the category (generalized randomized response), the row of the Hadamard matrix,
-or the set of categories that it supports, category u being bit u. ``peer_estimates.csv``: what the
-server estimates from all these reports, and the variance of its estimate in 200 tables, each of
-100 reports a category (pure-ldp), or the variance that the library states for one report, for
-shares all alike (multi-freq-ldpy). Estimates of multi-freq-ldpy are clipped at 0 and divided by
-their sum. Local hashing of both needs an xxhash below 4, which still takes strings.
+``peer_reports.csv`` has the frequency of each response in 20,000 draws per true category. A
+response is an integer: the category (generalized randomized response), the row of the Hadamard
+matrix, or the set of categories that it supports, with bit u for category u.
+``peer_estimates.csv`` has the server's estimate from all these responses. It also has the variance
+of the estimate in 200 tables, each with 100 responses per category (pure-ldp), or the variance that
+the library states for one response and equal proportions (multi-freq-ldpy). Estimates of
+multi-freq-ldpy are clipped at 0 and divided by their sum. Local hashing of both needs an xxhash
+below 4, which still accepts strings.
 
-Where the peers' mechanisms are not ours:
+The mechanisms of the libraries differ from ours in these points:
 
-- Subset selection of multi-freq-ldpy takes d = k / (exp(epsilon) + 1) rounded to the nearest,
-  ours the d of least variance. For 2 to 62 categories and epsilons .1, .2, ..., 5 theirs has at
-  most 2.4 % more variance (7 categories, epsilon 1.3: d = 1, not 2). The law is ours if d is.
+- Subset selection of multi-freq-ldpy uses d = k / (exp(epsilon) + 1) rounded to the nearest, ours
+  the d of least variance. For 2 to 62 categories and epsilons .1, .2, ..., 5 theirs has at most
+  2.4 % more variance (7 categories, epsilon 1.3: d = 1, not 2). With equal d the distribution is
+  the same.
 - Local hashing of both draws a hash of 32 bits by a seed, ours a linear function modulo a prime.
-  Values of two categories are independent in either, those of three in theirs only. So, with as
-  many values g, the law is the same of what a report tells of the true category and of one other,
-  and so are estimates and their variances, but not the covariances. By default theirs takes g =
-  round(exp(epsilon)) + 1, ours the prime of least variance.
-- Hadamard response of pure-ldp is the one compared here up to epsilon 1. Above, it divides the
-  reports into blocks; ours stays as it is.
+  Values of two categories are independent in both, values of three only in theirs. So, with as
+  many values g, a response has the same joint distribution for the true category and one other.
+  Estimates and their variances have the same distribution too, but not covariances. By default
+  theirs uses g = round(exp(epsilon)) + 1, ours the prime of least variance.
+- Hadamard response of pure-ldp is compared here up to epsilon 1. Above, it divides the responses
+  into blocks, and ours does not.
 - pure-ldp numbers categories from 1.
 """
 
@@ -54,13 +56,13 @@ from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 from xxhash import xxh32
 
 SEED = 20_260_101
-DRAWS = 20_000  # a category
+DRAWS = 20_000  # per category
 TABLES = 200
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A mechanism of a library: its client, its server, and what a report is as a number."""
+    """A mechanism of a library: its client, its server, and the number of a response."""
 
     library: str
     mechanism: str
@@ -144,14 +146,14 @@ def set_number(members: Any) -> int:
 
 
 def hashed_number(value: int, seed: int, categories: int, values: int) -> int:
-    """Return the set of the categories whose hash is the value."""
+    """Return the set of the categories with this hash value."""
     return set_number(
         u for u in range(categories) if xxh32(str(u), seed=seed).intdigest() % values == value
     )
 
 
 def served(server: Any, reports: list[Any], categories: int) -> np.ndarray:
-    """Return the shares that a server of pure-ldp estimates."""
+    """Return the proportions that a server of pure-ldp estimates."""
     server.reset()
     server.aggregate_all(reports)
     estimates = server.estimate_all(range(1, categories + 1), suppress_warnings=True)
@@ -165,7 +167,7 @@ def seed_compiled(seed: int) -> None:
 
 
 def main() -> None:
-    """Draw, count, estimate and write."""
+    """Draw responses, count them, estimate, and write both tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder

@@ -1,10 +1,10 @@
-"""Benchmarks of the library's own work, each beside the obvious way to do the same.
+"""Benchmarks of functions of the library, each compared with the obvious way to do the same.
 
-Prints a table: the library's and the other's milliseconds of processor time (medians of runs that
-alternate, so that a change of the machine's pace meets both), their ratio, and the ratio that is
-the target where there is one. Always exits 0: it measures, the tests judge.
+Prints a table with the milliseconds of processor time of both ways, their ratio, and the target of
+the ratio if there is one. The times are medians of runs that alternate, so that a change of the
+machine's speed affects both. The exit code is always 0.
 
-What is measured on Adult needs the published file in the directory that DENIABLE_DATA_MIRROR names.
+Cases on Adult need the published file in the directory that DENIABLE_DATA_MIRROR names.
 
     python benchmarks/run.py [--runs N]
 """
@@ -41,13 +41,13 @@ SIZES = (9, 16, 7, 15, 6, 5, 2, 2)  # the attributes of Adult
 PARTIES = 2000
 SWEEPS = 20
 CLUSTER = ("marital-status", "relationship", "sex")
-NATS = 0.1  # below the maximum of the likelihood: where studies let EM stop
+NATS = 0.1  # below the maximum of the log-likelihood, at which studies stop EM
 MANIFEST = Path(__file__).resolve().parent.parent / "resources" / "datasets.yaml"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Something that the library does, another way to do it, and the ratio that is wanted."""
+    """A function of the library, another way to do the same, and the target of their ratio."""
 
     name: str
     ours: Callable[[], object]
@@ -57,7 +57,7 @@ class Case:
 
 
 def five_lines(codes: np.ndarray, size: int, keep: float, rng: np.random.Generator) -> np.ndarray:
-    """Randomize codes as one would write it at first."""
+    """Randomize codes by the most obvious code."""
     n = len(codes)
     kept = rng.random(n) < keep
     new = rng.integers(0, size, n)
@@ -65,7 +65,7 @@ def five_lines(codes: np.ndarray, size: int, keep: float, rng: np.random.Generat
 
 
 def row_by_row(codes: np.ndarray, matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Randomize codes through any matrix, a `choice` for each true category."""
+    """Randomize codes by any matrix, with one call of `choice` per true category."""
     reports = np.empty_like(codes)
     for category, row in enumerate(matrix):
         mine = codes == category
@@ -75,7 +75,7 @@ def row_by_row(codes: np.ndarray, matrix: np.ndarray, rng: np.random.Generator) 
 
 @numba.njit
 def passes(codes, weights, size, times):  # type: ignore[no-untyped-def]
-    """Sum the weights of all records by each attribute, so many times: each code is read once."""
+    """Sum the weights of all records by each attribute, so many times."""
     sums = np.zeros((codes.shape[0], size))
     for _ in range(times):
         for attribute in range(codes.shape[0]):
@@ -85,14 +85,14 @@ def passes(codes, weights, size, times):  # type: ignore[no-untyped-def]
 
 
 def sweeps(codes: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> object:
-    """Sweep over the records without ever being content."""
+    """Run all `SWEEPS` sweeps over the records, by a tolerance that is never met."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return adjust(codes, targets, tolerance=1e-300, most_sweeps=SWEEPS)
 
 
 def plain_em(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
-    """Step by step to the same certificate: the log-likelihood lacks at most `NATS`."""
+    """Run EM until the log-likelihood is at most `NATS` below its maximum."""
     records = counts.sum()
     matrix = channel.matrix()
     back = matrix.T.copy()
@@ -106,7 +106,7 @@ def plain_em(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
 
 
 def all_at_once(indicators: np.ndarray, rng: np.random.Generator) -> int:
-    """Sum securely without parties: all their shares as one table."""
+    """Compute a secure sum without parties: all their shares are in one table."""
     n = len(indicators)
     shares = rng.integers(0, n + 1, (n, n))
     shares[:, -1] = -shares[:, :-1].sum(axis=1) % (n + 1)
@@ -114,7 +114,7 @@ def all_at_once(indicators: np.ndarray, rng: np.random.Generator) -> int:
 
 
 def one_sum(indicators: Sequence[int], rng: np.random.Generator) -> int:
-    """Sum securely between parties that send and receive."""
+    """Compute a secure sum between parties that send and receive."""
     return secure_sum([Party(number, own) for number, own in enumerate(indicators)], rng).count
 
 
@@ -147,7 +147,7 @@ def adult_cases(mirror: Path) -> list[Case]:
 
 
 def keyed_cases() -> list[Case]:
-    """Return the cases of keyed draws, which production releases use, beside seeded draws."""
+    """Return the cases of keyed draws, which production releases use, against seeded draws."""
     rng = np.random.default_rng(2024)
     draws = KeyedDraws(bytes(range(32)), b"benchmark").column(["a"], RECORDS)
     channels: dict[str, Channel] = {
@@ -186,7 +186,7 @@ def csv_cases(folder: Path) -> list[Case]:
 
 
 def cases() -> list[Case]:
-    """Return the cases, data and all."""
+    """Return the cases with their data."""
     rng = np.random.default_rng(2024)
     codes = rng.integers(0, CATEGORIES, RECORDS)
     small = codes.astype(np.uint8)
@@ -222,7 +222,7 @@ def cases() -> list[Case]:
         Case("randomize, system source", lambda: uniform.randomize(codes, system), lines,
              "five NumPy lines, seeded"),
         Case("randomize, dense channel", lambda: dense.randomize(codes, rng),
-             lambda: row_by_row(codes, dense.entries, rng), "a choice a row"),
+             lambda: row_by_row(codes, dense.entries, rng), "a choice per row"),
         Case("randomize_counts, dense channel", lambda: dense.randomize_counts(counts, rng),
              lambda: dense.randomize(codes, rng), "randomize"),
         Case("randomize_counts, 16 x 15 product", lambda: pair.randomize_counts(cells, rng),

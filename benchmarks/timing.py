@@ -1,17 +1,19 @@
-"""Whether the time to randomize one record reveals its response: processor time by response.
+"""Test whether the time to randomize one record reveals its response.
 
 Draws may need further random bits, so their time may reveal responses. Each record is randomized by
-itself, as a device or a service does, again and again, in a new random order each time. So a change
-of the machine's pace affects all responses. The time of a record is the first decile of its draws,
-which other processes disturb least. For each mechanism and each pair of classes of records, the
-output has, over replicates with other keys: the records of a replicate, the median times of both
-classes and their ratio, the mean, smallest and largest difference of the medians, the replicates
-with p < .01 in a rank test (Mann-Whitney), and the p-value of all together (Fisher).
+itself, as a device or a service does, many times, in a new random order each time. So a change of
+the machine's speed affects all responses. The time of a record is the first decile of the processor
+times of its draws, which other processes disturb least. For each mechanism and each pair of classes
+of records, the output has these numbers, over replicates with other keys: the records of a
+replicate, the median times of both classes and their ratio, the mean, smallest and largest
+difference of the medians, the replicates with p < .01 in a rank test (Mann-Whitney), and the
+p-value of all together (Fisher).
 
 Classes are of the response, and of the original value. A record is "open" if its first 16 bits do
-not decide, which happens to 1 in 65,536. These are searched among the first --search records. The
-control does some 100 ns of extra work for one class, and shows which differences are found. Always
-exits 0. Caches and branches of the processor, memory, input and output are not measured.
+not decide, which happens for 1 in 65,536. Open records are searched among the first --search
+records. The control does some 100 ns of extra work for one class, and shows which differences are
+found. The exit code is always 0. Caches and branches of the processor, memory, input and output are
+not measured.
 
     python benchmarks/timing.py [--records N] [--rounds N] [--replicates N] [--search N]
 
@@ -70,7 +72,7 @@ Flags = np.ndarray
 Draw = Callable[[np.ndarray, KeyedDraws, range | np.ndarray], np.ndarray]
 """Randomizes original values by keys and record numbers."""
 Classes = Callable[[np.ndarray, np.ndarray], Flags]
-"""Whether a record is in the second class, by its original value and its response."""
+"""Functions that return whether a record is in the second class, by original value and response."""
 
 
 class Case(NamedTuple):
@@ -89,7 +91,7 @@ def by(channel: Channel) -> Draw:
 
 
 def noise(values: np.ndarray, draws: KeyedDraws, records: range | np.ndarray) -> np.ndarray:
-    """Add noise of scale 10, as to masked numbers, each record by noise of its own."""
+    """Add noise of scale 10, as for masked numbers, to each record by its own key."""
     pairs = zip(values, records, strict=True)
     keys = (
         (np.array([float(value)]), KeyedDraws(draws.key, b"%d" % number)) for value, number in pairs

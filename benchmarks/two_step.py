@@ -1,9 +1,9 @@
-"""The closed form of [rrba], (7), and the tests built on it: processor time.
+"""Processor time of the closed form (7) of [rrba], and of the tests that use it.
 
-Prints the milliseconds of projecting 100,000 tables of 8 cells (goal: 500), of one cvxpy program of
-the same, of raking and of the channel-aware test over 5,000 tables, of making 666 pair tables
-consistent, and of RRBA's simulated test with 999 sampled tables. Medians. Always exits 0: it
-measures, the tests judge.
+Prints median milliseconds to project 100,000 tables of 8 cells (goal: 500), of one cvxpy program
+for the same, of raking and of the test adjusted for randomization over 5,000 tables, to make 666
+pair tables consistent, and of RRBA's simulated test with 999 sampled tables. The exit code is
+always 0.
 
     python benchmarks/two_step.py [--runs N]
 """
@@ -34,7 +34,7 @@ SIZES = (2, 2, 3, 3, 4)
 
 
 def works() -> dict[str, Callable[[], object]]:
-    """Return what is measured, by name."""
+    """Return the measured functions, by name."""
     rng = np.random.default_rng(2024)
     noisy = rng.normal(40, 60, (TABLES, 8))
     tables = rng.gamma(5.0, 8, (5000, 8))
@@ -49,7 +49,7 @@ def works() -> dict[str, Callable[[], object]]:
         f"nearest tables, {TABLES:,} of 8 cells": lambda: nearest_tables(noisy, 320),
         "the same, one table, cvxpy": lambda: nearest_table_by_program(noisy[0], 320),
         "raking, 5,000 of 2 x 2 x 2": lambda: no_three_way.fit(tables),
-        "channel-aware test, 5,000 of 16 cells": lambda: channel_test(reports, channel, four),
+        "adjusted test, 5,000 of 16 cells": lambda: channel_test(reports, channel, four),
         "RRBA's test, 100 of 16 cells, l = 999": lambda: monte_carlo_test(
             estimates, 2000, release, four, np.random.default_rng(1), tables=999
         ),
@@ -58,7 +58,7 @@ def works() -> dict[str, Callable[[], object]]:
 
 
 def pair_tables(rng: np.random.Generator) -> list[NoisyTable]:
-    """Return tables of all pairs of 37 attributes, each from 270 reports."""
+    """Return tables of all pairs of 37 attributes, each from 270 randomized values."""
     shares = {f"x{i}": rng.dirichlet(np.full(rng.choice(SIZES), 2.0)) for i in range(37)}
     found = []
     for first, second in combinations(shares, 2):
@@ -77,7 +77,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Measure each work and print its line."""
+    """Measure each function and print its line."""
     parser = argparse.ArgumentParser(description="Benchmarks of the two-step estimate.")
     parser.add_argument("--runs", type=int, default=5, help="runs of each (default: 5)")
     runs = max(parser.parse_args().runs, 3)

@@ -64,7 +64,7 @@ def parts(everything: str, needed: dict[str, str]) -> dict[str, list[str]]:
         found[name] = [entry for entry in entries(text) if entry not in given]
         given += found[name]
         if apart := pins(found[name]) - pins(entries(everything)):
-            raise SystemExit(f"{name}: versions that the whole resolution lacks: {', '.join(sorted(apart))}")
+            raise SystemExit(f"{name}: versions not in the resolution: {', '.join(sorted(apart))}")
     return found
 
 

@@ -33,5 +33,5 @@ def test_a_package_that_tools_need_on_more_systems_stands_in_their_lock_too() ->
 
 
 def test_a_version_of_its_own_is_refused() -> None:
-    with pytest.raises(SystemExit, match=r"run: versions that the whole resolution lacks: numpy==2\.4\.6"):
+    with pytest.raises(SystemExit, match=r"run: versions not in the resolution: numpy==2\.4\.6"):
         parts(PYTEST, {"run": NUMPY})
