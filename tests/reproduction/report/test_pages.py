@@ -113,7 +113,7 @@ def test_what_fails_comes_first_the_worst_before_the_others(
             "iDP&#39;s released records keep the promised ε",
             "Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)",
             "“Equal risk” of an attribute in a cluster",
-            "An invariant matrix hides a report, not the file",
+            "An invariant matrix protects a value, not the file",
             "Published numbers and claims: agreements and differences",
         )
     ]

@@ -259,5 +259,5 @@ def test_an_attribute_that_does_not_vary_is_refused() -> None:
     domain = Domain((Attribute("a", ("x", "y")),))
     data = Microdata(domain, (np.array([1, 1, 1]),), {"data_source": "original"})
     cell = {"attribute": "a", "records": 10, "method": "two_step", "p": 0.5}
-    with pytest.raises(DeniableError, match="all records have one a"):
+    with pytest.raises(DeniableError, match="all records have the same a"):
         InvariantPram(data)(cell, np.random.default_rng(1), 5)

@@ -135,7 +135,7 @@ def test_coverages_are_arranged_by_channel_and_category() -> None:
     found = coverage({"pram_coverage": coverages()})
     (row,) = found["means"].rows
     shown = dict(zip(found["means"].heads, row, strict=True))
-    assert shown["Wald, one at a time"].startswith("94.2 %")
+    assert shown["Wald, single"].startswith("94.2 %")
     assert shown["Wald, Scheffé"].startswith("97.0 %")
     assert found["bias"].rows[0][-1] == "0.2"
     assert found["ratios"].rows[0][-2:] == ("1.01", "1.01")

@@ -1,4 +1,4 @@
-"""Nayak, Zhang & Adeshiyan (2016), PRAM and the theory of channels: studies, figures."""
+"""Nayak, Zhang & Adeshiyan (2016), PRAM and the theory of channels: studies and figures."""
 
 import lazy_loader
 

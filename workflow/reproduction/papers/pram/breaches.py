@@ -1,4 +1,4 @@
-"""Breaches, factors, and an intruder of Adult ([pram], section 3), computed without simulation."""
+"""Breaches, factors and beliefs of an intruder on Adult ([pram], section 3), without simulation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -18,7 +18,7 @@ PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 THRESHOLDS = ((0.05, 0.2), (0.05, 0.5), (0.1, 0.5), (0.2, 0.5), (0.1, 0.9), (0.01, 0.5))
 MASSES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-"""Prior probabilities of the commonest category in [pram], (3.12)."""
+"""Prior probabilities of the most common category in [pram], (3.12)."""
 PROBABILITIES = (0.3, 0.5, 0.7)  # to keep the true category
 
 SKEWED = [
@@ -30,17 +30,17 @@ SKEWED = [
 CHANNELS: Mapping[str, Channel] = {
     "generalized randomized response": privacy.channel_of_parity(4, float(np.exp(np.log(15)))),
     "four different columns": DenseChannel(np.array(SKEWED)),
-}  # a symmetric channel and another one, both of parity 15, that approach the bound
+}  # a symmetric and an asymmetric channel of parity 15 that approach the bound
 
 
 def bound_table(
     priors: Sequence[float] = PRIORS, epsilons: Sequence[float] = EPSILONS
 ) -> pd.DataFrame:
-    """Return the bounds of a probability ``rho_1`` after a report ([pram], (3.9) and (3.13)).
+    """Return the bounds on a probability ``rho_1`` after a response ([pram], (3.9) and (3.13)).
 
-    They hold for every channel of one of the `epsilons` (``parity`` is its exponential), every set
-    with a probability in `priors`, and every report. Each such channel attains them under some
-    prior. ``largest_factor`` is the ratio of posterior to prior.
+    They hold for every channel with one of the `epsilons` (``parity`` is its exponential), every
+    set with a probability in `priors`, and every response. Each such channel attains them under
+    some prior. ``largest_factor`` is the ratio of posterior to prior.
     """
     rows = []
     for rho_1, epsilon in product(priors, epsilons):
@@ -57,8 +57,9 @@ def threshold_table(
 ) -> pd.DataFrame:
     """Return the largest parity that rules out every rho_1-to-rho_2 breach ([pram], (3.5)).
 
-    `thresholds` are pairs of both, `sizes` numbers of categories. ``diagonal`` is of the matrix of
-    that parity. Theorem 3.2 needs a parity of at most ``largest_factor``, rho_2 / rho_1.
+    `thresholds` are pairs (rho_1, rho_2), and `sizes` are numbers of categories. ``diagonal``
+    belongs to the matrix of that parity. Theorem 3.2 requires a parity of at most
+    ``largest_factor``, rho_2 / rho_1.
     """
     rows = []
     for (rho_1, rho_2), size in product(thresholds, sizes):
@@ -72,11 +73,11 @@ def threshold_table(
 def approach_table(
     channels: Mapping[str, Channel] = CHANNELS, masses: Sequence[float] = MASSES
 ) -> pd.DataFrame:
-    """Return how close priors of the form (3.12) of [pram] come to its bound, on both sides.
+    """Return the distance of priors of the form (3.12) in [pram] from the bound, on both sides.
 
-    `channels` are by name. ``mass`` is a, from `masses`, ``ratio`` posterior over prior, ``bound``
-    the parity or 1 over it, ``gap`` the relative distance of the ratio from the bound. ``category``
-    and ``report`` are codes.
+    The keys of `channels` are names. ``mass`` is a in (3.12), from `masses`. ``ratio`` is posterior
+    over prior, ``bound`` is the parity or its inverse, and ``gap`` is the relative distance of the
+    ratio from the bound. ``category`` and ``report`` are codes.
     """
     rows = []
     for (name, channel), side, mass in product(channels.items(), get_args(privacy.Side), masses):
@@ -92,12 +93,12 @@ def approach_table(
 def intruder_table(
     data: Microdata, attributes: Sequence[str], probabilities: Sequence[float] = PROBABILITIES
 ) -> pd.DataFrame:
-    """Return the beliefs of an intruder after each report, with the true margin as the prior.
+    """Return posteriors after each response, with the original proportions as the prior.
 
-    Channels of each of the `attributes` of `data` keep the true category with probability p, from
-    `probabilities`, and else report any category alike. So the posterior of the reported
-    ``category`` is the bound (3.9) for every prior. ``likeliest`` is the true category of largest
-    posterior given the report, for a rare one often not the reported one.
+    The channel of each of the `attributes` of `data` keeps the true category with probability p,
+    from `probabilities`, and otherwise takes any category with equal probability. So the posterior
+    of the ``category`` in the response is the bound (3.9) for every prior. ``likeliest`` is the
+    true category with the largest posterior; if the response is rare, it is often another one.
     """
     tables = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
@@ -116,12 +117,13 @@ def worst_set_table(
     probabilities: Sequence[float] = PROBABILITIES,
     priors: Sequence[float] = PRIORS,
 ) -> pd.DataFrame:
-    """Return the worst set for an intruder with the true margin as the prior, beside the bound.
+    """Return the worst set of categories with the original proportions as the prior, and the bound.
 
-    `data`, `attributes` and `probabilities` are as in `intruder_table`. Among all sets of
-    categories with a prior probability below rho_1, from `priors`, a report makes this set most
-    likely, and its complement least likely. ``members`` are joined by " + ", empty without such a
-    set. ``exact``: no set is worse. ``bound`` is for all priors, ``largest_factor`` of all reports.
+    `data`, `attributes` and `probabilities` are as in `intruder_table`. Among all sets with a prior
+    probability below rho_1, from `priors`, the worst set has the largest posterior after some
+    response, and its complement the smallest. ``members`` are joined by " + ", and empty without
+    such a set. If ``exact``, no set is worse. ``bound`` is the bound for all priors,
+    ``largest_factor`` the largest factor of all responses.
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes, probabilities):
@@ -142,7 +144,7 @@ def worst_set_table(
 def _channels(
     data: Microdata, attributes: Sequence[str], probabilities: Sequence[float]
 ) -> Iterator[tuple[dict[str, Any], Channel, Floats, Sequence[str]]]:
-    """Yield columns that name a channel, the channel, the true margin, and its categories."""
+    """Yield columns that name a channel, the channel, the original proportions, and categories."""
     for name, p in product(attributes, probabilities):
         categories = data.domain[name].categories
         channel = KeepOrReplace.uniform(len(categories), p)

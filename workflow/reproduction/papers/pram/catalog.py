@@ -1,4 +1,4 @@
-"""Studies, tables, figures and sections of [pram], one entry each."""
+"""The catalog of [pram]: studies, tables, analyses, figures and sections."""
 
 from functools import partial
 
@@ -16,17 +16,17 @@ STUDIES = {
 TABLES = (
     study.StudyTable(
         "pram_coverage",
-        "Intervals of estimates: how often they hold the truth",
+        "Coverage of the intervals of estimates",
         ("channel", "records", "target", "method", "intervals", "category", "measure"),
     ),
     study.StudyTable(
         "pram_weights",
-        "Survey weights: estimates from randomized records of unequal chances",
+        "Survey weights: estimates from randomized records with unequal probabilities",
         ("design", "channel", "records", "target", "estimator", "category", "measure"),
     ),
     study.StudyTable(
         "pram_item_sets",
-        "Item sets of 40 items: error over their size",
+        "Item sets from 40 items: error by size",
         ("epsilon", "size", "records", "measure"),
     ),
     study.StudyTable(
@@ -82,13 +82,13 @@ ANALYSES = (
     ),
 )
 SHOWS = {
-    "coverage": "How often intervals of estimates hold the truth, by channel",
-    "variance": "Variance inflation of randomized response and invariant PRAM over epsilon",
+    "coverage": "Coverage of intervals of estimates, by channel",
+    "variance": "Variance inflation of randomized response and invariant PRAM over ε",
     "invariant": "Variances claimed for invariant PRAM over true ones, and coverage",
-    "joint_loss": "Dependence of pairs of invariant attributes, over epsilon",
-    "breaches": "Bounds on the information in a response, and priors that come close to them",
-    "design": "Losses of designed channels beside generalized RR and two steps, over epsilon",
-    "channels": "Designed channels as heat maps, true categories by reported ones",
+    "joint_loss": "Dependence of pairs of invariant attributes, over ε",
+    "breaches": "Bounds on the information in a response, and priors that approach them",
+    "design": "Losses of optimized matrices beside generalized RR and two steps, over ε",
+    "channels": "Optimized matrices as heat maps, original by randomized categories",
 }
 OF_BREACHES = {"breaches": ("pram_breach_bounds", "pram_approach")}
 FIGURES = (
@@ -99,11 +99,11 @@ FIGURES = (
 )
 _part = partial(study.section_of, "pram")
 SECTIONS = (
-    _part("results", "Every numbered result of the census report", "Numbered results"),
+    _part("results", "All numbered results of the census report", "Numbered results"),
     study.Section(
         "pram_about", "PRAM in plain words", "In plain words", ".sections:about", needs=()
     ),
-    _part("coverage", "Estimates, and how often their intervals hold the truth", "Intervals"),
+    _part("coverage", "Estimates and the coverage of their intervals", "Intervals"),
     _part("weights", "Survey weights", "Survey weights"),
     _part("item_sets", "Item sets without their cells", "Item sets"),
     _part(
@@ -116,11 +116,11 @@ SECTIONS = (
     _part("joint_loss", "Invariant one by one: loss of joint distributions", "Joint distributions"),
     _part(
         "breaches",
-        "Breaches: how far one report can move a probability",
+        "Breaches: the largest change of a probability by one response",
         "Breaches",
         *("breach_bounds", "breach_thresholds", "approach", "intruder", "worst_sets"),
     ),
-    _part("design", "Channels designed by optimization", "Designed channels", "design", "channels"),
+    _part("design", "Optimized transition matrices", "Optimized matrices", "design", "channels"),
 )
 
 PAPER = study.Paper("pram", HEADING, SOURCE, STUDIES, TABLES, ANALYSES, FIGURES, SECTIONS)

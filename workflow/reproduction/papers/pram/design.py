@@ -1,7 +1,7 @@
-"""Gains of optimized channels over closed forms, on the attributes of a data set.
+"""Compare the losses of optimized matrices with closed forms, on the attributes of a data set.
 
-All channels of a row have the same bound on their exact epsilon and meet the same requirements. A
-closed form that does not is left out. Losses are for one record: variances without the variance of
+All matrices of a row have the same bound on their exact ε and meet the same requirements. A closed
+form that does not is left out. Losses are for one record: variances without the variance of
 sampling (the target "file"), or proportions and costs. The search has a fixed seed.
 """
 
@@ -18,17 +18,17 @@ from deniable.design.programs import EstimatorName, LossName, loss_of
 from deniable.pram import margins
 from deniable.records import Microdata
 
-FEW = 10  # the largest number of categories for designs that take seconds each beyond it
-FLOOR = 0.9  # of the retention, relative to generalized randomized response
+FEW = 10  # largest number of categories for kinds that take seconds each with more categories
+FLOOR = 0.9  # least retention, relative to generalized randomized response
 ORDERED = ("education", "income")  # attributes with categories in order
 FEASIBLE = 1e-9
 
 
 class _Kind(NamedTuple):
-    """A loss to be minimized, and requirements besides epsilon, of several rows of the table.
+    """A `loss` to minimize, and requirements besides ε (`needs`), for several rows of the table.
 
-    A matrix that `needs` to be "invariant" may be "inverted" all the same. A "retention floor"
-    bounds the retention from below.
+    The requirements are "invariant", "retention floor" (a lower bound on the retention), and
+    "inverted" (the estimate inverts the matrix although it is invariant).
     """
 
     loss: LossName
@@ -36,11 +36,11 @@ class _Kind(NamedTuple):
 
     @property
     def estimator(self) -> EstimatorName:
-        """The reports' own proportions if the matrix is invariant and not inverted."""
+        """The estimator: proportions of randomized values if invariant and not inverted."""
         return "reports" if self.needs == ("invariant",) else "inverse"
 
     def asked(self, size: int, epsilon: float) -> Requirements:
-        """Return the requirements; a "distance" cost grows with that of ordered categories."""
+        """Return the requirements; the cost "distance" is between ordered categories."""
         kept = None
         if "retention floor" in self.needs:
             kept = FLOOR * float(KeepOrReplace.of_epsilon(size, epsilon).matrix()[0, 0])
@@ -70,14 +70,14 @@ SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
 
 
 def design_table(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return the losses of optimized channels beside closed forms.
+    """Return the losses of optimized matrices and of closed forms.
 
-    There is one row per attribute of `data` with two or more categories, epsilon and kind, for the
-    true margin without empty categories and `epsilons` above 0, at most 30. ``generalized_rr`` and
-    ``two_step`` (invariant) are the losses of the closed forms of that epsilon, ``gain_over_...``
-    their ratios to the optimized loss. No channel that meets the requirements has a loss below
-    ``lower_bound``. ``optimality`` is global or local. ``exact_epsilon`` and ``worst_violation``
-    belong to the optimized matrix.
+    There is one row per attribute of `data` with two or more categories, ε and kind. Matrices are
+    for the original proportions without empty categories, and for `epsilons` in (0, 30].
+    ``generalized_rr`` and ``two_step`` (invariant) are the losses of the closed forms with that ε,
+    and ``gain_over_...`` are their ratios to the optimized loss. ``lower_bound`` is a lower bound
+    on the loss of all matrices that meet the requirements. ``optimality`` is "global" or "local".
+    ``exact_epsilon`` and ``worst_violation`` belong to the optimized matrix.
     """
     return pd.DataFrame(
         {"attribute": attribute, "categories": counts.size}

@@ -17,7 +17,7 @@ from reproduction.papers.pram import names
 from reproduction.study import groups_of, where
 
 Inches = tuple[float, float]  # width and height
-OF_ROW = (False, True)  # panels side by side share the vertical axis alone
+OF_ROW = (False, True)  # panels of a row share only the vertical axis
 # Colours are safe for colour-blind readers.
 TWO = ("#0072b2", "o"), ("#d55e00", "s")
 METHODS = {name: look(c, "none", m) for name, (c, m) in zip(("score", "wald"), TWO, strict=True)}
@@ -42,18 +42,18 @@ JOINT_ESTIMATORS = {
     "true": look(style.INK, "--", linewidth=1.3),
 }
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
-SHIFT = {"score": -0.16, "wald": 0.16}  # from the line of a channel, by method
-FAINTEST = 1e-4  # probabilities below this share the palest ink; zeros stay white
+SHIFT = {"score": -0.16, "wald": 0.16}  # vertical distance from the line of a channel
+FAINTEST = 1e-4  # smaller probabilities have the palest colour; zeros are white
 
 
 @style.in_style
 def coverage(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` how often intervals contain the truth, by channel."""
+    """Plot the coverage of intervals by channel, from a `table`."""
     covered = where(table, measure="coverage")
     channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
         "population": "95 % intervals of the population (sampling and randomization)",
-        "file": "95 % intervals of the file (randomization alone)",
+        "file": "95 % intervals of the file (only randomization)",
     }
 
     def panel(axis: Axes, _: str, target: str) -> None:
@@ -70,7 +70,7 @@ def coverage(table: pd.DataFrame) -> Figure:
         style.gridded(axis, "x")
 
     size, around = (0, 0, 0, 0.52 * len(channels) + 2.2), (1.79, 0.22, 0.95, 0.85)
-    xlabel = "share of runs whose interval holds the truth"
+    xlabel = "proportion of replicates with intervals that contain the true value"
     figure, axes = style.panel_grid({"": ""}, titles, panel, size, around, (0.05, 0), xlabel, 9.5)
     records = covered.groupby("channel")["records"].max()
     labels = [f"{names.CHANNELS[name]}\nn = {records[name]:,}" for name in channels]
@@ -78,9 +78,9 @@ def coverage(table: pd.DataFrame) -> Figure:
     axes[0, 0].invert_yaxis()
     return style.finish(
         figure,
-        "How often the intervals of estimated proportions hold the truth",
-        f"means over categories from {covered['replicates'].max():,} runs; "
-        "strokes: each category alone",
+        "Coverage of the intervals of estimated proportions",
+        f"means over categories from {covered['replicates'].max():,} replicates; "
+        "strokes: single categories",
         [
             *style.legend_keys(METHODS, names.METHODS),
             look(style.INK, "none", "|", "each category"),
@@ -91,7 +91,7 @@ def coverage(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def variance(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` the variance inflation of each mechanism over its epsilon."""
+    """Plot the variance inflation of each mechanism over its ε, from a `table`."""
     shown = [name for name in SHOWN_ATTRIBUTES if name in set(table["attribute"])]
 
     def panel(axis: Axes, _: str, attribute: str) -> None:
@@ -102,14 +102,14 @@ def variance(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.yaxis, RATIO_TICKS, style.as_number)
         style.gridded(axis)
 
-    rows, columns = {"": "variance, in units of sampling's"}, dict.fromkeys(shown, "")
-    size, around, xlabel = (2.4, 0.9, 0, 4.3), (0.75, 0.1, 0.95, 1.15), "epsilon of the matrix"
+    rows, columns = {"": "variance / sampling variance"}, dict.fromkeys(shown, "")
+    size, around, xlabel = (2.4, 0.9, 0, 4.3), (0.75, 0.1, 0.95, 1.15), "ε of the matrix"
     figure, _ = style.panel_grid(rows, columns, panel, size, around, xlabel=xlabel, share=OF_ROW)
     return style.finish(
         figure,
         "Variance inflation of randomized response and of invariant PRAM",
-        "invariant matrices are made from the file: their epsilon is conditional on the "
-        "matrix, and does not protect the file's margin",
+        "invariant matrices are computed from the file: their ε is conditional on the "
+        "matrix and does not protect the file's proportions",
         style.legend_keys(MECHANISMS, names.MECHANISMS, linewidth=2),
         3,
     )
@@ -117,12 +117,12 @@ def variance(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def invariant(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` variances claimed for invariant PRAM over true ones, and coverages."""
+    """Plot claimed over true variances of invariant PRAM, and coverage, from a `table`."""
     shares = where(table, estimator="shares", records=table["records"].max())
     shares = where(shares, p=shares["p"].min())
     attributes = list(dict.fromkeys(shares["attribute"]))
     methods = [name for name in names.INVARIANT_METHODS if name in set(shares["method"])]
-    # The line above the attributes of each method has its name.
+    # The name of each method has a line of its own above its attributes.
     lines = [(method, of) for method in methods for of in ("", *attributes)]
 
     def panel(axis: Axes, _: str, measure: str) -> None:
@@ -156,10 +156,10 @@ def invariant(table: pd.DataFrame) -> Figure:
     covered = covered[covered["method"] != "two_step_fixed"]["mean"]
     return style.finish(
         figure,
-        "Invariant PRAM: 95 % intervals that take responses for data cover "
+        "Invariant PRAM: coverage of 95 % intervals that ignore randomization is "
         + between(covered.min(), covered.max(), style.as_percent),
         f"proportions of responses, n = {shares['records'].max():,}, p = {shares['p'].min():g}; "
-        f"{shares['replicates'].max():,} replicates, each with its own matrix",
+        f"{shares['replicates'].max():,} replicates, each with a new matrix",
         style.legend_keys(CLAIMS, names.CLAIMS),
         2,
     )
@@ -173,9 +173,9 @@ def _nominal(axis: Axes) -> None:
 
 @style.in_style
 def joint_loss(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` the dependence left between attributes that are made invariant."""
+    """Plot the remaining dependence between attributes after invariant PRAM, from a `table`."""
     pairs = dict.fromkeys(zip(table["first"], table["second"], strict=True))
-    rows = {"cramers_v": "Cramér's V", "distance": "distance from the true table"}
+    rows = {"cramers_v": "Cramér's V", "distance": "distance from the original"}
 
     def panel(axis: Axes, measure: str, pair: tuple[str, str]) -> None:
         part = where(table, first=pair[0], second=pair[1], measure=measure)
@@ -195,17 +195,17 @@ def joint_loss(table: pd.DataFrame) -> Figure:
     kept = between(left.min(), left.max(), style.as_percent)
     return style.finish(
         figure,
-        f"Attributes made invariant one by one keep {kept} of Cramér's V at ε = {least:g}",
+        f"Invariant PRAM of single attributes keeps {kept} of Cramér's V at ε = {least:g}",
         f"means of {table['replicates'].max():,} replicates; distance: total variation, above 1 "
-        "where an estimated table has negative cells",
-        style.legend_keys(JOINT_ESTIMATORS, names.JOINT_ESTIMATORS | {"true": "true table"}),
+        "if an estimated table has negative cells",
+        style.legend_keys(JOINT_ESTIMATORS, names.JOINT_ESTIMATORS | {"true": "original table"}),
         2,
     )
 
 
 @style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
-    """Plot the `bounds` on probabilities after a report, and how priors `approach` them."""
+    """Plot the `bounds` on probabilities after a response, and priors that `approach` them."""
     size, around = (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99)
     figure, ((left, right),) = style.panels(1, 2, size, around, (0.24, 0))
     epsilons, grid = sorted(bounds["epsilon"].unique()), np.linspace(0, 1, 201)
@@ -218,32 +218,32 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
         ends = part[["largest_posterior", "smallest_posterior"]]
         left.plot(part["rho_1"], ends, "o", color=ink, markersize=3.2)
     left.plot([0, 1], [0, 1], color=style.INK, linewidth=0.7, linestyle=":")
-    left.set(xlabel="probability before a report")
+    left.set(xlabel="probability before a response")
     left.set(ylabel="largest and smallest probability after it")
-    left.set_title("bounds for any set, any prior, any report", fontsize=10)
+    left.set_title("bounds for any set, prior and response", fontsize=10)
     more = {"linewidth": 1.2, "markersize": 4}
     for (of, part), (ink, marker) in zip(groups_of(approach, "channel"), TWO, strict=True):
         for side, line in (("largest", "-"), ("smallest", "--")):
             rows, label = where(part, side=side), f"{of['channel']}: {side}"
             right.plot(1 - rows["mass"], rows["gap"], **look(ink, line, marker, label, **more))
-    right.set(xscale="log", xlabel="prior mass that (3.12) leaves to the other categories")
+    right.set(xscale="log", xlabel="prior probability of the other categories in (3.12)")
     right.set(yscale="log", ylabel="relative gap of posterior / prior to its bound")
     right.invert_xaxis()
-    right.set_title("priors that come as close as one likes", fontsize=10)
+    right.set_title("priors that approach the bound", fontsize=10)
     form: dict[str, Any] = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
     of_sides = (left, "left", -(-len(inks) // 2), 1.2), (right, "right", 2, 1.6)
     for axis, side, columns, length in of_sides:
         form |= {"loc": f"lower {side}", "ncols": columns, "handlelength": length}
         figure.legend(*axis.get_legend_handles_labels(), **form)
         style.gridded(axis)
-    title = "Information of an intruder in one response: the bounds of section 3 are tight"
-    below = "the same for every channel of that epsilon, ln of the parity"
+    title = "Information in one response: the bounds of section 3 are tight"
+    below = "the same for every channel with that ε, the logarithm of the parity"
     return style.finish(figure, title, below)
 
 
 @style.in_style
 def design(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` the loss of optimized channels over the least loss of closed forms."""
+    """Plot the loss of optimized matrices over the least loss of closed forms, from a `table`."""
     attributes, epsilons = (list(dict.fromkeys(table[of])) for of in ("attribute", "epsilon"))
     proportion = table["designed"] / table[["generalized_rr", "two_step"]].min(axis=1)
     kinds = groups_of(table.assign(proportion=proportion), "loss", "requirements")
@@ -269,16 +269,16 @@ def design(table: pd.DataFrame) -> Figure:
     saved = np.floor(100 * (1 - proportion.min()))
     return style.finish(
         figure,
-        f"Optimized matrices save up to {saved:.0f} % of the best closed form's loss",
-        "loss in percent of the better of generalized randomized response and two-step invariant "
-        "PRAM that meets the requirements, at equal exact ε; empty: no such case",
+        f"Optimized matrices reduce the loss of the best closed form by up to {saved:.0f} %",
+        "loss in percent of the better closed form that meets the requirements (generalized RR "
+        "or two-step invariant PRAM), at equal exact ε; empty: no such case",
     )
 
 
 def _wrapped(
     count: int, most: int, size: Inches, rest: Inches, around: Any, **more: Any
 ) -> tuple[Figure, Any]:
-    """Return a figure with `count` panels of a `size`, at most `most` side by side, and its axes.
+    """Return a figure with `count` panels of a `size`, at most `most` in a row, and its axes.
 
     `rest` is the size without panels. `around` and `more` options are as in `style.panels`.
     """
@@ -310,12 +310,12 @@ def channels(table: pd.DataFrame) -> Figure:
                 axis.text(v, u, text, ha="center", va="center", fontsize=size, color=ink)
         axis.set_xticks(range(len(categories)), categories, rotation=60, ha="right", fontsize=7)
         axis.set_yticks(range(len(categories)), categories, fontsize=7)
-        axis.set(xlabel="reported", ylabel="true")
+        axis.set(xlabel="randomized", ylabel="original")
         axis.spines[:].set_visible(False)
         axis.set_title(of["design"], fontsize=9.5)
     width = figure.get_figwidth()
     scale = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
     figure.colorbar(axes[0].images[0], cax=scale)
-    below = "logarithmic ink; white: never reported; figures in percent"
-    title = "Designed channels: how likely each report is, given the truth"
+    below = "logarithmic colours; white: probability 0; numbers in percent"
+    title = "Optimized matrices: probability of each randomized category, given the original one"
     return style.finish(figure, title, below)

@@ -1,4 +1,4 @@
-"""Verdicts on [pram] for the report's first page."""
+"""Verdicts on [pram] for the first page of the report."""
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ PRIVACY = "3"  # the section of the census report on privacy
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return verdicts on invariant matrices and bounds of breaches from `tables`."""
+    """Return verdicts on invariant matrices and bounds on breaches from `tables`."""
     found = []
     if {"pram_variance", "pram_whole_file"} <= set(tables):
         found.append(_invariant(tables))
@@ -49,19 +49,19 @@ def _invariant(tables: Tables) -> PrivacyVerdict:
         made = tables["pram_design"]
         gains = pd.concat([made[name] / made["designed"] for name in RIVALS]).dropna()
         kept = int((gains >= 1 - NEVER_WORSE).sum())
-        designed = f"; designed by optimization a matrix is no worse than in closed form in {kept}"
+        designed = f"; an optimized matrix is at least as good as a closed form in {kept}"
         designed += f" of {len(gains)} comparisons"
     return PrivacyVerdict(
         "our finding",
-        "An invariant matrix hides a report, not the file",
-        "[pram] claims no ε for it. The matrix's ε takes the matrix as given, which is made of the "
-        "file. Published, it gives the true shares away: no finite ε. Kept secret, the file's ε "
-        f"exceeds it {joined(said)}.",
+        "An invariant matrix protects a value, not the file",
+        "[pram] claims no ε for it. The ε of the matrix assumes a given matrix, but the matrix is "
+        "computed from the file. A published matrix reveals the original proportions: no finite ε. "
+        f"If it is kept secret, the ε of the file exceeds the ε of the matrix {joined(said)}.",
         "pram_variance",
         worst_of(
             kept_secret, "epsilon", "whole_file_epsilon", "attribute", {"epsilon": "ε = {:g}"}
         ),
-        "A matrix made without the file.",
-        "Generalized randomized response, by ε, multiplies the variance of sampling by "
+        "Use a matrix that does not depend on the file.",
+        "Generalized randomized response multiplies the variance of sampling by "
         f"{joined([costs[0], costs[-1]] if costs[1:] else costs)}{designed}.",
     )

@@ -1,9 +1,9 @@
-"""Variances claimed for invariant PRAM and true variances ([pram], section 2).
+"""Compare variances claimed for invariant PRAM with true variances ([pram], section 2).
 
-A replicate draws a sample of records from an attribute's distribution, makes the matrix from the
-sample like an owner, and randomizes. Then it compares claimed variances of the estimate, and their
-intervals, with the truth. All variances are traces in units of the variance of sampling alone: they
-are variance inflations.
+A replicate draws a sample of records from the distribution of an attribute. Like an owner, it
+computes the matrix from the sample and randomizes. Then it compares the claimed variances of the
+estimate, and their intervals, with the true values. All variances are traces in units of the
+sampling variance: they are variance inflations.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
 }
 """The claims of variance, by estimator.
 
-- ``multinomial``: a user who takes the reports for the data, (diag(s) - s s') / n.
+- ``multinomial``: a user who treats randomized values as original, (diag(s) - s s') / n.
 - ``fixed_matrix``: a user with the matrix who assumes that it was fixed beforehand, (1.3).
-- ``conditional``: the owner, (2.4) and the variance of sampling.
+- ``conditional``: the owner, (2.4) plus the variance of sampling.
 - ``bound``: a user without the matrix, (2.6).
 """
 MEASURES = (
@@ -41,18 +41,19 @@ MEASURES = (
 
 @dataclass(frozen=True, eq=False)
 class InvariantPram:
-    """Simulates estimates of a margin after invariant PRAM, and the claims on their variance.
+    """Simulator of estimated proportions after invariant PRAM, and of claims on their variance.
 
-    Margins of `data`, without empty categories, are the populations of the samples. A cell has
+    The populations are the marginal distributions of `data` without empty categories. A setting has
     ``attribute``, ``records``, ``method`` and ``p``:
 
-    - ``two_step``: from the matrix that keeps with probability p, else reports any category alike.
-    - ``lazy``: keep with probability p, else draw from the sample's proportions. By (2.5) the
+    - ``two_step``: two steps, from the matrix that keeps a category with probability p, and
+      otherwise takes any category with equal probability.
+    - ``lazy``: keep with probability p, otherwise draw from the sample's proportions. By (2.5) the
       inflation of S / n is 1 + (1 - p^2) (1 - 1/n).
-    - ``resampling``: draw all from the sample's proportions, for any p. It attains (2.6).
-    - ``two_step_fixed``: as ``two_step``, but made once from the population, a control that no
-      owner can have. Its reports are multinomial with the population's proportions, so that S / n
-      has the variance of sampling.
+    - ``resampling``: draw all values from the sample's proportions, for any p. It attains (2.6).
+    - ``two_step_fixed``: as ``two_step``, but computed once from the population. This is a control,
+      because no owner knows the population. Its randomized values are multinomial with the
+      population's proportions, so S / n has the variance of sampling.
     """
 
     data: Microdata
@@ -60,12 +61,13 @@ class InvariantPram:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output of a `cell`: estimator, claim, measure.
 
-        Estimators are ``shares``, the reports' own S / n, and ``inverted``, (1.2), except for
-        ``resampling``. The claim ``none`` has ``squared_error``, and ``inflation`` with the true
-        variance as its mean, (2.5), without the noise of reports. For ``shares`` it is the closed
-        form in every replicate, except for ``two_step``, which has none. `CLAIMS` have
-        ``claimed_inflation``, ``claimed_to_true`` and the ``coverage`` of nominal 95 % intervals
-        for all categories, the rarest and the commonest.
+        Estimators are ``shares``, the proportions S / n of randomized values, and ``inverted``,
+        (1.2), except for ``resampling``. The claim ``none`` has ``squared_error`` and
+        ``inflation``. The mean of the latter is the true variance (2.5), without the noise of
+        randomized values. For ``shares`` it is the closed form in every replicate, except for
+        ``two_step``, which has no closed form. `CLAIMS` have ``claimed_inflation``,
+        ``claimed_to_true`` and the ``coverage`` of nominal 95 % intervals for all categories, the
+        rarest and the most common.
         """
         names, named = ("estimator", "claim", "measure"), []
         for estimator, claims in _claims(cell["method"]).items():
@@ -74,7 +76,7 @@ class InvariantPram:
         return [dict(zip(names, each, strict=True)) for each in named]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs)."""
+        """Return the outputs, shape (replicates, outputs)."""
         pi, n, method = self._margin(cell["attribute"]), cell["records"], cell["method"]
         counts = multinomial(generator, np.full(replicates, n), pi)
         matrices = matrices_of(method, cell["p"], counts / n, pi)
@@ -97,7 +99,7 @@ class InvariantPram:
             for claim in claims:
                 claimed = variances[claim].sum(axis=1)
                 covered = errors <= Z_95 * np.sqrt(np.maximum(variances[claim], 0.0))
-                # The mean over a block replaces the expectation: it varies by a thousandth or so.
+                # The mean over a block replaces the expectation: it varies by about a thousandth.
                 columns += [claimed / unit, claimed / true.mean(), covered.mean(axis=1)]
                 columns += [covered[:, pi.argmin()], covered[:, pi.argmax()]]
         return np.stack(columns, axis=1)
@@ -107,8 +109,8 @@ class InvariantPram:
         margin = every[every > 0]
         if margin.size < 2:
             raise DeniableError(
-                f"all records have one {attribute}: there is no variance to inflate; choose "
-                "another attribute"
+                f"all records have the same {attribute}, so its variance is 0; choose another "
+                "attribute"
             )
         return margin
 
@@ -118,14 +120,14 @@ def estimates(
 ) -> dict[str, tuple[Floats, dict[str, Floats]]]:
     """Return each estimate, and the claimed variances of its entries with (2.4) as "added".
 
-    True `counts` and `reports` have the shape (replicates, categories). Without an inverse of the
-    `matrices` there are only the estimates and claims that need none.
+    True `counts` and randomized `reports` have the shape (replicates, categories). If the
+    `matrices` have no inverse, estimates and claims that need it are left out.
     """
     n = int(counts[0].sum())
     true, reported = counts / n, np.asarray(reports / n)
     found = {"shares": (reported, {"added": (true - _weighted_squares(true, matrices)) / n})}
     fixed: dict[str, Floats] = {}
-    if np.any(matrices != matrices[:, :1]):  # else nothing can be inverted
+    if np.any(matrices != matrices[:, :1]):  # otherwise no matrix can be inverted
         inverse = inverses(matrices, counts > 0)
         inverted = np.asarray(np.einsum("rv,rvu->ru", reported, inverse))
         found["inverted"] = inverted, {"added": (_weighted_squares(true, inverse) - true) / n}
@@ -141,8 +143,8 @@ def estimates(
 def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
     """Return the matrix of each replicate by a `method`, shape (replicates, size, size).
 
-    It is made from the proportions of each of the `samples`, shape (replicates, size), or for the
-    control from the population's proportions `pi`. The probability `p` is in (0, 1).
+    It is computed from the proportions of each of the `samples`, shape (replicates, size), or for
+    the control from the proportions `pi` of the population. The probability `p` is in (0, 1).
     """
     runs, size = samples.shape
     first = KeepOrReplace.uniform(size, p)
@@ -159,10 +161,10 @@ def matrices_of(method: str, p: float, samples: Floats, pi: Floats) -> Floats:
 
 
 def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generator) -> Counts:
-    """Draw by a `generator` counts of reports, shape (replicates, size), from `true` counts.
+    """Randomize `true` counts with a `generator`; return counts, shape (replicates, size).
 
     The `matrices` have the shape (replicates, size, size). NumPy adds rounding errors to the last
-    category. In each replicate the commonest is last, so that no empty category is reported.
+    category. In each replicate the most common one is last, so no empty category gets records.
     """
     order = np.argsort(true, axis=1)
     sorted_columns = np.take_along_axis(matrices, order[:, None, :], axis=2)
@@ -175,7 +177,7 @@ def randomize_batch(true: Counts, matrices: Floats, generator: np.random.Generat
 
 
 def inverses(matrices: Floats, occurring: Flags) -> Floats:
-    """Return inverses of `matrices` among `occurring` categories, with 1 for the others."""
+    """Return the inverses of `matrices` on `occurring` categories, with 1 for the others."""
     size = matrices.shape[-1]
     both = occurring[:, :, None] & occurring[:, None, :]
     apart = np.eye(size) * ~occurring[:, None, :]
@@ -187,9 +189,10 @@ def _weighted_squares(weights: Floats, matrices: Floats) -> Floats:
 
 
 def _claims(method: str) -> dict[str, list[str]]:
-    """Return the claims by estimator. Resampling has no inverse.
+    """Return the claims of a `method` by estimator.
 
-    The matrix of the control is not invariant for the sample, as (2.4) requires.
+    Resampling has no inverse. The matrix of the control is not invariant for the sample, but (2.4)
+    requires invariance.
     """
     estimators = ["shares"] if method == "resampling" else [*CLAIMS]
     absent = {"resampling": "fixed_matrix", "two_step_fixed": "conditional"}.get(method)

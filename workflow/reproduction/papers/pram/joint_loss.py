@@ -1,9 +1,9 @@
 """The effect of invariant PRAM of single attributes on joint distributions ([pram], section 2).
 
-Matrices R1, R2 that are invariant for the two margins of a joint distribution pi leave both margins
-unchanged, but the reports' joint distribution is R1' pi R2. The study compares it with one matrix
-that is invariant for the joint distribution, at the same epsilon for a change of both values, and
-with an analyst who inverts the known R1 and R2.
+Matrices R1 and R2 that are invariant for the two marginals of a joint distribution pi preserve both
+marginals, but the joint distribution of randomized values is R1' pi R2. The study compares it with
+one matrix that is invariant for the joint distribution, at the same ε for a change of both values,
+and with an analyst who inverts the known R1 and R2.
 """
 
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ MEASURES = (
 
 
 class Mechanisms(NamedTuple):
-    """The invariant matrices of a pair of attributes, at one epsilon of the pair.
+    """The invariant matrices of a pair of attributes, at one ε of the pair.
 
     The `true` counts of the file have the shape (first, second). `separate` has an invariant matrix
-    for each margin, each of half the epsilon, and `joint` has one for all cells.
+    for each attribute, each with half of ε, and `joint` is one matrix for all cells.
     """
 
     true: Counts
@@ -39,14 +39,14 @@ class Mechanisms(NamedTuple):
     joint: Channel
 
     def expected(self, estimator: str) -> Floats:
-        """Return the expectation of an `estimator` of the joint distribution, exactly."""
+        """Return the exact expectation of an `estimator` of the joint distribution."""
         shares = np.asarray(self.true / self.true.sum())
         if estimator == "separate":
             return self.separate.reported(shares.reshape(-1)).reshape(shares.shape)
         return shares
 
     def estimates(self, generator: np.random.Generator, replicates: int) -> dict[str, Floats]:
-        """Draw joint distributions by `generator`, each of shape (`replicates`, first, second)."""
+        """Draw estimates with a `generator`, each of shape (`replicates`, first, second)."""
         runs = np.broadcast_to(self.true.reshape(-1), (replicates, self.true.size))
         separate = self.separate.randomize_counts(runs, generator)
         joint, records = self.joint.randomize_counts(runs, generator), self.true.sum()
@@ -57,11 +57,11 @@ class Mechanisms(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointLoss:
-    """Simulates joint distributions after invariant PRAM of one file with the records `data`.
+    """Simulator of joint distributions after invariant PRAM of one file with the records `data`.
 
-    A count query covers a proportion `coverage` of the pair's cells. A cell of the study has
-    ``first``, ``second`` and ``epsilon`` (of the pair of values). Epsilons are conditional on the
-    matrices, which disclose margins or joint distribution if published.
+    A count query covers a proportion `coverage` of the pair's cells. A setting has ``first``,
+    ``second`` and ``epsilon`` (of the pair of values). All ε are conditional on the matrices, which
+    disclose marginals or the joint distribution if published.
     """
 
     data: Microdata
@@ -70,21 +70,24 @@ class JointLoss:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output of a `cell`: estimator, measure.
 
-        ``true`` has ``cramers_v`` alone. The estimators are the reports of ``separate``, the same
-        inverted, without bias but not within [0, 1], and the reports of ``joint``. Measures are:
+        ``true`` has only ``cramers_v``. The estimators are the randomized values of ``separate``,
+        the same inverted (unbiased, but possibly outside [0, 1]), and the randomized values of
+        ``joint``. Measures:
 
-        - ``expected_distance``: exact total variation between the estimate's expectation and the
-          truth; ``distance``: of the estimate; ``margin_distance``: the larger one of both margins;
+        - ``expected_distance``: exact total variation distance between the expectation of the
+          estimate and the original distribution;
+        - ``distance``: the same for the estimate;
+        - ``margin_distance``: the larger distance of both marginal distributions;
         - ``cramers_v``: of the estimate, clipped and rescaled if it is outside [0, 1];
-          ``expected_cramers_v``: of its expectation;
+        - ``expected_cramers_v``: of its expectation;
         - ``query_bias``: |expectation - truth| of a random count query, a proportion of records;
-          ``query_error``: the error of the replicate in the same query.
+        - ``query_error``: the error of the replicate in the same query.
         """
         named = [{"estimator": "true", "measure": "cramers_v"}]
         return named + [{"estimator": e, "measure": m} for e in ESTIMATORS for m in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs)."""
+        """Return the outputs for a `cell`, shape (replicates, outputs)."""
         made = self.mechanisms(cell)
         true = made.true / made.true.sum()
         queries = random_queries(true.size, self.coverage, replicates, generator)
@@ -107,7 +110,7 @@ class JointLoss:
         return np.stack(columns, axis=1)
 
     def mechanisms(self, cell: Cell) -> Mechanisms:
-        """Return the two-step matrices of a `cell` without empty categories, never reported."""
+        """Return the two-step matrices of a `cell`, without empty categories."""
         first, second, epsilon = cell["first"], cell["second"], cell["epsilon"]
         if first == second:
             raise DeniableError(f"a pair needs two attributes, not {first!r} twice")

@@ -14,8 +14,8 @@ WITHIN = (0.94, 0.96)
 MECHANISMS = {
     "randomized_response": "randomized response, (1.3)",
     "pram_given_parity": "PRAM with a fixed matrix of that parity, (1.3)",
-    "invariant_two_step": "invariant, two steps, shares",
-    "invariant_lazy": "invariant, keep or redraw, shares",
+    "invariant_two_step": "invariant, two steps, proportions",
+    "invariant_lazy": "invariant, keep or redraw, proportions",
     "invariant_two_step_inverted": "invariant, two steps, inverted",
     "bound": "bound (2.6) of invariant PRAM",
 }
@@ -26,17 +26,17 @@ INVARIANT_METHODS = {
     "two_step_fixed": "control: fixed matrix",
 }
 CLAIMS = {
-    "multinomial": "responses taken for data",
-    "fixed_matrix": "(1.3), matrix taken as fixed",
+    "multinomial": "randomization ignored",
+    "fixed_matrix": "(1.3), matrix assumed fixed",
     "conditional": "owner's, (2.4) and sampling",
     "bound": "bound (2.6), matrix unknown",
 }
 JOINT_ESTIMATORS = {
-    "separate": "a matrix per attribute, responses as data",
+    "separate": "a matrix per attribute, not inverted",
     "separate_inverted": "a matrix per attribute, inverted",
-    "joint": "one matrix for the pair, responses as data",
+    "joint": "one matrix for the pair, not inverted",
 }
-DESIGNS = {  # what is least, and what is required
+DESIGNS = {  # the minimized loss and the requirements
     ("trace", "epsilon"): "sum of variances\nε alone",
     ("worst_cell", "epsilon"): "largest variance\nε alone",
     ("worst_cell", "epsilon, retention floor"): "largest variance\nε, least retention",

@@ -1,7 +1,8 @@
-"""Check every numbered result of [pram] by enumeration of small cases.
+"""Check all numbered results of [pram] by enumeration of small cases.
 
 With three categories and four records, all tables of counts can be listed with their probabilities.
-Expectations are sums then, not simulations. Privacy results are tested on grids of priors and sets.
+Then expectations are sums instead of simulations. Privacy results are tested on grids of priors and
+sets.
 """
 
 import itertools
@@ -33,8 +34,8 @@ from deniable.pram import Transactions, item_set_supports
 Table = tuple[int, ...]  # of counts
 Distribution = dict[Table, float]  # the probability of each table
 Row = tuple[str, str, str, int, float, str]
-"""A result's number, a paraphrase, its test in words, the number of cases (tables, matrices, priors
-with sets), the largest gap to the result, relative if it has a size, and numbers for a reader."""
+"""The number of a result, a paraphrase, its test in words, the number of cases (tables, matrices,
+priors with sets), the largest gap to the result (relative if it has a size), and numbers."""
 ROUNDING = 1e-12
 RECORDS = 4
 PROPORTIONS = np.array([0.5, 0.3, 0.2])
@@ -45,7 +46,7 @@ RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 
 
 def numbered_results() -> pd.DataFrame:
-    """Check every result; the verdict is "holds" if the gap is rounding, else "fails"."""
+    """Check all results; the verdict is "holds" if the gap is a rounding error, else "fails"."""
     rows = [row for check in CHECKS for row in check()]
     table = pd.DataFrame(rows, columns=["result", "says", "test", "cases", "gap", "figure"])
     table.insert(1, "section", table["result"].str.strip("()").str.partition(".")[0])
@@ -53,14 +54,14 @@ def numbered_results() -> pd.DataFrame:
 
 
 def tables_of(records: int, categories: int) -> Iterator[Table]:
-    """Yield every table of counts over `categories` categories with the total `records`."""
+    """Yield all tables of counts over a number of `categories` with the total `records`."""
     for bars in itertools.combinations(range(records + categories - 1), categories - 1):
         edges = (-1, *bars, records + categories - 1)
         yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
 
 
 def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:
-    """Return the probability of every table of `records` counts that fall by `proportions`."""
+    """Return the probability of every table of `records` drawn with the `proportions`."""
     return {
         counts: math.prod(
             [float(p) ** n for p, n in zip(proportions, counts, strict=True)],
@@ -71,7 +72,7 @@ def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribu
 
 
 def mixture(parts: Iterable[tuple[float, Distribution]]) -> Distribution:
-    """Return the mixture of distributions, `parts` with their probabilities."""
+    """Return the mixture of distributions, given as `parts` with their probabilities."""
     found: Distribution = {}
     for p, part in parts:
         for table, q in part.items():
@@ -82,7 +83,8 @@ def mixture(parts: Iterable[tuple[float, Distribution]]) -> Distribution:
 def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
     """Return the probability of every table of randomized values, given the original `counts`.
 
-    The row of each category in `matrix`, shape (categories, reports), distributes its records.
+    The row of a category in `matrix`, shape (categories, randomized values), has the distribution
+    of its records.
     """
     found: Distribution = {(0,) * np.shape(matrix)[1]: 1.0}
     for count, row in zip(counts, matrix, strict=True):
@@ -95,7 +97,7 @@ def reports_given(counts: Sequence[int], matrix: Floats) -> Distribution:
 
 
 def moments(distribution: Distribution, value: Callable[[Table], Floats]) -> tuple[Floats, Floats]:
-    """Return mean and covariance matrix of `value`, a vector of each table in a `distribution`."""
+    """Return mean and covariance matrix of `value`, a vector for each table of a `distribution`."""
     weights = np.array(list(distribution.values()))
     vectors = np.array([value(table) for table in distribution])
     mean = weights @ vectors
@@ -104,7 +106,7 @@ def moments(distribution: Distribution, value: Callable[[Table], Floats]) -> tup
 
 
 def _estimation() -> Iterator[Row]:
-    """Check section 1 on the distribution of the table of reports, from all true tables."""
+    """Check section 1 with the distribution of tables of randomized values, from all tables."""
     true = multinomial(RECORDS, PROPORTIONS)
     reports = mixture((p, reports_given(table, CHANNEL.matrix())) for table, p in true.items())
     cases = len(reports)
@@ -136,7 +138,7 @@ def _between(theta: float, proportions: Floats) -> Channel:
 
 
 def _shares(method: Callable[[Floats], Channel]) -> tuple[Floats, Floats, Floats, float]:
-    """Enumerate true tables and reports, with a new matrix by a `method` for each true table.
+    """Enumerate original and randomized tables, with a new matrix by `method` for each original.
 
     Returns the mean and the covariance of S / n, the mean of (2.4), and the gap of (2.4).
     """
@@ -157,7 +159,7 @@ def _proportions(table: Table) -> Floats:
 
 
 def _post_randomization() -> Iterator[Row]:
-    """Check section 2, post-randomization, with a matrix made of each table of true counts."""
+    """Check section 2, post-randomization, with a matrix computed from each original table."""
     tables = [_proportions(table) for table in tables_of(RECORDS, 3)]
     gaps = [_farthest(by(pi).reported(pi), pi) for pi in tables for by in (_two_step, resampling)]
     says, figure = "matrices that leave the file's shares as they are", "two-step and resampling"
@@ -327,7 +329,7 @@ def _parities() -> Iterator[Row]:
 
 
 def _item_sets() -> Iterator[Row]:
-    """Check section 4: supports from the items of a set alone, and from all cells."""
+    """Check section 4: supports from only the items of a set, and from all cells."""
     generator = np.random.default_rng(4)
     items, records = range(10), 2000
     channel = ProductChannel((KeepOrReplace.uniform(2, keep=0.6),) * len(items))

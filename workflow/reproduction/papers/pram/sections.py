@@ -1,4 +1,4 @@
-"""Prepare the tables of the report's sections on [pram] from the tables of a run."""
+"""Contents of the report's sections on [pram], from the tables of a run."""
 
 from functools import partial
 from typing import Any
@@ -20,14 +20,14 @@ WEIGHTED = {
 DESIGNS = {"pps": "drawn by size", "stratified": "drawn by stratum"}
 SECTIONS = {"1": "estimation", "2": "PRAM", "3": "privacy", "4": "item sets"}
 RIVALS = {"generalized_rr": "generalized RR", "two_step": "two steps"}
-SHOWN_EPSILON = 1.0  # the design's table shows the epsilon of a run that is nearest to it
+SHOWN_EPSILON = 1.0  # the table of optimized matrices has the ε of a run that is nearest to this
 LOSSES = {
     "trace": "sum of variances",
     "worst_cell": "largest variance",
     "changed": "proportion of changed records",
     "distance": "expected distance",
 }
-BY_CHANNEL = {"channel": "channel", "records": "records", "target": "truth"}
+BY_CHANNEL = {"channel": "channel", "records": "records", "target": "estimated for"}
 RATIO = {"mean": "estimated / true variance"}
 ITEM_SETS = {
     **{"support": "support", "standard_error": "standard error"},
@@ -47,7 +47,7 @@ LIMITS = {
 
 
 def about(tables: Tables) -> dict[str, Any]:
-    """Prepare the glossary's example from `tables`: one response about the smallest attribute."""
+    """Return the example of the glossary from `tables`: one response on the smallest attribute."""
     if "pram_intruder" not in tables:
         return {"example": None}
     table = tables["pram_intruder"]
@@ -59,7 +59,7 @@ def about(tables: Tables) -> dict[str, Any]:
 
 
 def results(tables: Tables) -> dict[str, Any]:
-    """Prepare the numbered results in `tables` by section, and how many hold."""
+    """Return the numbered results in `tables` by section, and the number that hold."""
     table = tables["pram_results"]
     return {
         "groups": [
@@ -72,14 +72,14 @@ def results(tables: Tables) -> dict[str, Any]:
 
 
 def coverage(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` how often intervals contain the truth, by channel and target."""
+    """Return the coverage of intervals by channel and target, from `tables`."""
     table = tables["pram_coverage"].replace(NAMED)
     covered = where(table, measure="coverage", category=names.EVERY)
-    kinds = {"none": "one at a time", "bonferroni": "Bonferroni", "scheffe": "Scheffé"}
+    kinds = {"none": "single", "bonferroni": "Bonferroni", "scheffe": "Scheffé"}
     covered = covered.replace({"method": names.METHODS, "intervals": kinds})
     covered = covered.assign(of=covered["method"] + ", " + covered["intervals"])
     called = {f"{m}, {k}": f"{m}, {k}" for m in names.METHODS.values() for k in kinds.values()}
-    label = "coverage, mean over categories or of all at once"
+    label = "coverage, mean over categories or of all together"
     bias = where(table, measure="bias")
     largest = bias.assign(mean=bias["mean"].abs()).groupby([*BY_CHANNEL], sort=False)["mean"].max()
     of_bias, heads = "largest bias of a category, in standard errors", {"mean": "largest bias"}
@@ -92,7 +92,7 @@ def coverage(tables: Tables) -> dict[str, Any]:
 
 
 def weights(tables: Tables) -> dict[str, Any]:
-    """Prepare weighted estimates in `tables` beside unweighted ones, by design and channel."""
+    """Return weighted and unweighted estimates from `tables`, by design and channel."""
     table = tables["pram_weights"].replace(NAMED | {"design": DESIGNS, "estimator": WEIGHTED})
     keys = {"design": "sample", "channel": "channel", "estimator": "estimate"}
     size = where(table, measure=("bias", "expected_bias"))
@@ -110,7 +110,7 @@ def weights(tables: Tables) -> dict[str, Any]:
 
 
 def item_sets(tables: Tables) -> dict[str, Any]:
-    """Prepare the errors of item sets in `tables`, by an item's epsilon and the size of the set."""
+    """Return the errors of item sets from `tables`, by ε of an item and size of the set."""
     table = first_of(tables["pram_item_sets"], "records")
     table = table.assign(set=table["epsilon"] * table["size"]).sort_values(["epsilon", "size"])
     keys = {"epsilon": "ε of an item", "size": "items", "set": "ε of the set"}
@@ -120,7 +120,7 @@ def item_sets(tables: Tables) -> dict[str, Any]:
 
 
 def variance(tables: Tables) -> dict[str, PageTable]:
-    """Prepare variance inflations in `tables` by attribute and epsilon, and the file's epsilon."""
+    """Return variance inflations by attribute and ε, and the ε of the file, from `tables`."""
     called = names.MECHANISMS | {"resampling": "redraw all"}
     table, keys = tables["pram_variance"], ("attribute", "categories", "epsilon")
     whole = tables["pram_whole_file"].replace({"mechanism": called})
@@ -133,7 +133,7 @@ def variance(tables: Tables) -> dict[str, PageTable]:
 
 
 def invariant(tables: Tables) -> dict[str, Any]:
-    """Prepare claimed over true variances and coverage in `tables`, by matrix and attribute."""
+    """Return claimed over true variances, and coverage, from `tables` by matrix and attribute."""
     table = tables["pram_invariant"]
     order = {name: at for at, name in enumerate(names.INVARIANT_METHODS)}
     table = where(table, records=table["records"].max(), estimator="shares")
@@ -151,41 +151,41 @@ def invariant(tables: Tables) -> dict[str, Any]:
 
 
 def joint_loss(tables: Tables) -> dict[str, PageTable]:
-    """Prepare from `tables` the dependence of pairs, and their distance from the true table."""
+    """Return the dependence of pairs, and distances from the original table, from `tables`."""
     table = tables["pram_joint_loss"].sort_values(["first", "second", "epsilon"])
-    called = {"true": "true"} | names.JOINT_ESTIMATORS
+    called = {"true": "original"} | names.JOINT_ESTIMATORS
     dependence, distance = (where(table, measure=name) for name in ("cramers_v", "distance"))
     keys = ("first", "second", "epsilon")
     of = partial(pivot, keys=keys, column="estimator", names=called, intervals=False)
     return {
         "dependence": of(dependence, label="Cramér's V"),
-        "distance": of(distance, label="distance from the true table", text="percent"),
+        "distance": of(distance, label="distance from the original table", text="percent"),
     }
 
 
 def breaches(tables: Tables) -> dict[str, PageTable]:
-    """Prepare from `tables` what rules breaches out, and the posterior beliefs of an intruder."""
+    """Return limits that rule out breaches, and posteriors of an intruder, from `tables`."""
     worst = tables["pram_worst_sets"]
     known = tables["pram_intruder"].dropna(subset="factor")
     ends = known.groupby(["attribute", "p"], sort=False)["factor"].agg(["idxmax", "idxmin"])
     heads = {"attribute": "attribute", "p": "p", "epsilon": "ε", "parity": "parity"}
     beliefs = {"prior": "before", "posterior": "after", "factor": "factor"}
-    of_set = heads | {"rho_1": "ρ₁", "members": "set", "report": "reported"} | beliefs
+    of_set = heads | {"rho_1": "ρ₁", "members": "set", "report": "response"} | beliefs
     of_set |= {"bound": "bound", "exact": "all sets searched"}
-    of_category = heads | {"category": "reported"} | beliefs | {"likeliest": "likeliest truth"}
+    of_category = heads | {"category": "response"} | beliefs | {"likeliest": "likeliest answer"}
     limits = tables["pram_breach_thresholds"]
     form: dict[str, Any] = {"value": "diagonal", "text": "percent"}
-    label = "largest parity that rules a breach out, and the diagonal by categories"
+    label = "largest parity that rules out a breach, and the diagonal by number of categories"
     known = known.loc[ends.to_numpy().ravel()]
     return {
         "thresholds": pivot(limits, LIMITS, "categories", label, **form),
-        "intruder": all_rows(known, "categories that gain most and least", of_category),
+        "intruder": all_rows(known, "categories with largest and smallest factors", of_category),
         "worst": all_rows(worst.dropna(subset="posterior"), "worst sets of categories", of_set),
     }
 
 
 def design(tables: Tables) -> dict[str, PageTable]:
-    """Prepare optimized matrices in `tables` beside the best in closed form."""
+    """Return optimized matrices and the best closed forms from `tables`."""
     table = tables["pram_design"].replace({"loss": LOSSES})
     ratios = {f"{name} / optimized": table[name] / table["designed"] for name in RIVALS}
     epsilon = min(table["epsilon"], key=lambda epsilon: abs(epsilon - SHOWN_EPSILON))

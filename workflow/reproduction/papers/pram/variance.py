@@ -1,8 +1,8 @@
 """Variance inflation of randomized response, PRAM and invariant PRAM, in closed form ([pram]).
 
-All mechanisms of an attribute are compared at one exact epsilon of their matrix. For invariant ones
-it is conditional on a matrix that is made from the file, and covers less. Their inflation stays
-below 2 as epsilon falls to 0, because they then release a sample from the true margin
+All mechanisms of an attribute are compared at one exact ε of their matrix. For invariant ones it is
+conditional on a matrix that is computed from the file, and covers less. Their inflation stays below
+2 as ε falls to 0, because they then release a sample from the original marginal distribution
 (`deniable.pram.matrices.whole_file_epsilon`).
 """
 
@@ -25,18 +25,18 @@ def variance_inflation(data: Microdata, epsilons: Sequence[float]) -> pd.DataFra
     """Return the factor by which each mechanism inflates the variance of estimated proportions.
 
     - ``randomized_response``: generalized (Warner's for two categories), (1.2) and (1.3).
-    - ``pram_given_parity``: the fixed matrix of parity exp(epsilon) with the largest diagonal,
-      (3.6), which is also the matrix of randomized response.
-    - ``invariant_two_step``: S / n through `two_step_with_epsilon`. The variance is (2.4) at the
+    - ``pram_given_parity``: the fixed matrix of parity exp(ε) with the largest diagonal, (3.6),
+      which is also the matrix of randomized response.
+    - ``invariant_two_step``: S / n with `two_step_with_epsilon`. The variance is (2.4) at the
       population's proportions, which differs from (2.5) by terms of order 1/n.
     - ``invariant_two_step_inverted``: the same, inverted with the known matrix, as in (1.2).
-    - ``invariant_lazy``: S / n if records are kept with a probability, else drawn from the file's
-      proportions. The variance is (2.5) exactly.
-    - ``bound``: the largest variance of an invariant method, (2.6), without epsilon or retention.
+    - ``invariant_lazy``: S / n if values are kept with a probability, and otherwise drawn from the
+      proportions of the file. The variance is exactly (2.5).
+    - ``bound``: the largest variance of an invariant method, (2.6), without ε or retention.
 
-    The margins of `data`, without empty categories, are the population. `epsilons` are above 0, at
-    most 30. ``records`` is n, ``retention`` the expected proportion of unchanged records.
-    ``trace_sampling`` and ``trace_added`` belong to covariance matrices for n records, and
+    The populations are the marginal distributions of `data` without empty categories. `epsilons`
+    are in (0, 30]. ``records`` is n, and ``retention`` is the expected proportion of unchanged
+    records. ``trace_sampling`` and ``trace_added`` belong to covariance matrices for n records, and
     ``inflation`` is (sampling + added) / sampling.
     """
     return pd.DataFrame(
@@ -52,7 +52,7 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
     response = channels.KeepOrReplace.of_epsilon(shares.size, epsilon)
     eta = math.exp(epsilon)
     while (of_parity := channel_of_parity(shares.size, eta)).epsilon > epsilon:
-        eta = math.nextafter(eta, 1.0)  # the exponential was rounded up
+        eta = math.nextafter(eta, 1.0)  # rounding made the exponential too large
     two_step = channels.two_step_with_epsilon(shares, epsilon)
     lazy = channels.lazy_resampling_with_epsilon(shares, epsilon)
     sampling = float(np.trace(channels.sampling_covariance(shares, records)))
@@ -79,11 +79,12 @@ def inflations(shares: Floats, epsilon: float, records: int) -> list[dict[str, A
 
 
 def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFrame:
-    """Return the epsilon of the whole file beside `epsilons` of invariant matrices on `data`.
+    """Return the ε of the whole file for invariant matrices on `data` with `epsilons`.
 
     One record of the file changes. The matrix is kept secret (``whole_file_epsilon``) or published
-    (infinite if it discloses other proportions after the change, which is the case). ``resampling``
-    has epsilon 0, and ``smallest_count`` belongs to the rarest category.
+    (``published_epsilon``: infinite, if the matrix discloses other proportions after the change;
+    this is always the case here). ``resampling`` has epsilon 0, and ``smallest_count`` belongs to
+    the rarest category.
     """
     rows = []
     for name, _, counts in margins(data):
@@ -102,7 +103,7 @@ def whole_file_epsilons(data: Microdata, epsilons: Sequence[float]) -> pd.DataFr
 
 
 def _published_epsilon(method: Method, counts: Counts) -> float:
-    """Return the epsilon of a published invariant matrix for one changed record."""
+    """Return the ε of a published invariant matrix for one changed record."""
     moved = np.array(counts)
     moved[[counts.argmax(), counts.argmin()]] += (-1, 1)
     shares = [channels.disclosed_proportions(method(each / each.sum())) for each in (counts, moved)]

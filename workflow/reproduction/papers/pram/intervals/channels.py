@@ -1,14 +1,15 @@
 """Channels on attributes of Adult for the coverage of intervals.
 
-- ``warner``: income, the truth with probability .7 (Warner, 1965);
-- ``generalized``: education, 16 categories, kept with probability .6, else any of them alike;
-- ``ordinal``: education in 7 levels, a dense matrix that is not symmetric: near levels are reported
-  more often than far ones, and lower levels more often than higher ones;
-- ``product``: relationship and income, each on its own, all 12 cells at once;
-- ``near_singular``: the 7 levels through a matrix with rows that are 98 % the same and a condition
-  number of 296, which needs more records;
-- ``neighbours``: education, each category reported as itself or a neighbour. Rare categories then
-  have few reports, and Wald's intervals from a thousand records cover the truth too rarely.
+- ``warner``: income, with the true answer with probability .7 (Warner, 1965);
+- ``generalized``: education, 16 categories; the true category with probability .6, otherwise any
+  category with equal probability;
+- ``ordinal``: education in 7 levels, with a dense asymmetric matrix: near levels are more likely
+  than far ones, and lower levels more likely than higher ones;
+- ``product``: relationship and income, randomized separately; all 12 cells are estimated;
+- ``near_singular``: the 7 levels with a matrix with nearly equal rows (98 %) and a condition number
+  of 296, which needs more records;
+- ``neighbours``: education; a category becomes itself or a neighbour. Rare categories then have few
+  responses, and Wald's intervals from a thousand records have too little coverage.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ LEVELS = {  # levels of education, in order, with their categories in Adult
 
 
 def _ordinal() -> Floats:
-    """Return a matrix of weights 1, .35, .35^2, ... by distance, 1.5 times as much below."""
+    """Return a matrix with weights 1, .35, .35^2, ... by distance, times 1.5 for lower levels."""
     codes = np.arange(len(LEVELS))
     distance = codes[None, :] - codes[:, None]
     weights = 0.35 ** np.abs(distance) * np.where(distance < 0, 1.5, 1.0)
@@ -40,7 +41,7 @@ def _ordinal() -> Floats:
 
 
 def _neighbours(size: int = 16) -> Floats:
-    """Return a matrix of .8 for the category itself, and the rest for its neighbours."""
+    """Return a matrix with .8 for the category itself, and .2 for its neighbours."""
     weights = np.eye(size, k=1) + np.eye(size, k=-1)
     return np.asarray(0.8 * np.eye(size) + 0.2 * weights / weights.sum(axis=1, keepdims=True))
 
@@ -62,9 +63,9 @@ CHANNELS: Mapping[str, tuple[tuple[str, ...], Channel]] = {
 def setting(
     data: Microdata, name: str, classes: Sequence[str] = ()
 ) -> tuple[Channel, list[str], Floats]:
-    """Return the channel `name`, names of its categories, and their true proportions in `data`.
+    """Return the channel `name`, the names of its categories, and their proportions in `data`.
 
-    With attributes as `classes` the proportions have one more axis for each, before the categories.
+    The proportions have one more axis for each attribute in `classes`, before the categories.
     """
     attributes, channel = CHANNELS[name]
     labels = data.domain.project(attributes).cell_labels()

@@ -1,8 +1,8 @@
 """Coverage of the intervals of [pram], (1.2) and (1.3), through six channels.
 
-A replicate draws the reports of a file of n records with the proportions of Adult: for the
-population as one multinomial with [pram]'s lambda (1.1), for the file from fixed true counts. It
-makes all kinds of intervals and compares them with the truth.
+A replicate draws the responses of a file of n records with the proportions of Adult. For the
+population this is one multinomial with lambda of (1.1), for the file the true counts are fixed. The
+replicate computes all kinds of intervals and compares them with the true proportions.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
 
 @dataclass(frozen=True, eq=False)
 class PramCoverage:
-    """Simulates estimates and their intervals on `data` with the attributes of Adult."""
+    """Simulator of estimates and their intervals on `data` with the attributes of Adult."""
 
     data: Microdata
 
@@ -35,10 +35,12 @@ class PramCoverage:
         """Return the names of each output of a `cell`.
 
         - ``coverage`` of single intervals, for each category and for the mean of all, and of
-          simultaneous intervals (1 if all contain the truth); ``width``: mean of single intervals;
-        - ``bias``: error of a category's estimate in true standard errors; ``spread``: squared
-          error over the true variance, ``variance_ratio``: estimated over true variance, with n - 1
-          and (for the population) n in the denominator, both means over categories.
+          simultaneous intervals (1 if all contain the true values);
+        - ``width``: mean width of single intervals;
+        - ``bias``: error of the estimate for a category, in true standard errors;
+        - ``spread``: squared error over the true variance, mean over categories;
+        - ``variance_ratio``: estimated over true variance, mean over categories, with n - 1 and
+          (for the population) n in the denominator.
         """
         _, labels, _ = setting(self.data, cell["channel"])
         found: list[tuple[str, ...]] = []
@@ -56,10 +58,10 @@ class PramCoverage:
         return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs). Cells: channel, records."""
+        """Return the outputs, shape (replicates, outputs). A `cell` has channel and records."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
-        columns: list[Any] = []  # one of each output
+        columns: list[Any] = []  # one for each output
         for target in TARGETS:
             if target == "population":
                 truth, runs = proportions, np.full(replicates, records)
@@ -96,7 +98,7 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
     variance = np.diagonal(channel.covariance(truth, records, target))
     estimate = channel.estimate(reports)
     errors = (estimate - truth) / np.sqrt(variance)
-    # Squared standard errors are biased: a variance below 0 is NaN there.
+    # Moments, because squared standard errors are biased: they are NaN for a variance below 0.
     moments = channel.second_moments(reports / records)
     if target == "file":
         ratios = [(moments - estimate) / records / variance]

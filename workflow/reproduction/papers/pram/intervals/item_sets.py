@@ -1,9 +1,9 @@
-"""Errors of item sets through product channels, by size ([pram], section 4).
+"""Errors of estimated item sets through product channels, by size ([pram], section 4).
 
-Transactions of 40 items come from a latent-class model that is drawn once: each client has one of a
-few kinds, and a kind has a probability of each item. Each item is randomized on its own with the
-same epsilon, so that the whole record has 40 times that. For each kind a replicate draws the
-reported patterns of its favourite items: one multinomial with the distribution of reports (1.1).
+Transactions of 40 items come from a latent-class model that is drawn once: each client belongs to
+one of a few kinds, and a kind has a probability for each item. Each item is randomized separately
+with the same ε, so the whole record has 40 times this ε. For each kind a replicate draws the
+randomized patterns of its favourite items: one multinomial with the distribution (1.1).
 """
 
 import math
@@ -29,9 +29,9 @@ MEASURES = (
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
-    """Clients of several kinds. Given the kind, items are bought independently.
+    """A model with clients of several kinds. Given the kind, items are independent.
 
-    `shares` are the proportions of the kinds, and `chances`, shape (kinds, items), the
+    `shares` are the proportions of the kinds. `chances`, shape (kinds, items), are the
     probabilities that they buy each item.
     """
 
@@ -40,13 +40,13 @@ class LatentClasses:
 
     @classmethod
     def drawn(cls) -> "LatentClasses":
-        """Draw 4 kinds (seed 2016): shares from a Dirichlet(5, ...), chances from a Beta(.5, 2)."""
+        """Draw 4 kinds with seed 2016: `shares` by Dirichlet(5, ...), `chances` by Beta(.5, 2)."""
         generator = np.random.default_rng(2016)
         shares = generator.dirichlet(np.full(4, 5.0))
         return cls(shares, generator.beta(0.5, 2.0, size=(4, 40)))
 
     def pattern_law(self, items: Sequence[int]) -> Floats:
-        """Return the distribution of the 2^s patterns of `items`, the last running fastest."""
+        """Return the distribution of the 2^s patterns of s `items`; the last one varies fastest."""
         chances = self.chances[:, list(items)]
         law = self.shares[:, None]
         for chance in chances.T[..., None]:
@@ -55,7 +55,7 @@ class LatentClasses:
         return np.asarray(law.sum(axis=0))
 
     def favourites(self, size: int) -> list[tuple[int, ...]]:
-        """Return for each kind the `size` items that it buys most often."""
+        """Return the `size` most probable items of each kind."""
         order = np.argsort(-self.chances, axis=1, kind="stable")
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
 
@@ -68,7 +68,10 @@ def item_channel(epsilon: float) -> KeepOrReplace:
 
 @dataclass(frozen=True, eq=False)
 class PramItemSets:
-    """Simulates estimates of item sets' supports in a `model`, by default `LatentClasses.drawn`."""
+    """Simulator of estimated supports of item sets in a `model`.
+
+    The default is `LatentClasses.drawn`.
+    """
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
@@ -76,16 +79,20 @@ class PramItemSets:
         """Return the name of each output of a `cell`: a mean over the item sets of one size.
 
         - ``support``, ``standard_error``: the true support; the estimated standard error;
-        - ``bias``: error in true standard errors; ``relative_error``: absolute, over the support;
+        - ``bias``: error in true standard errors;
+        - ``relative_error``: absolute error over the support;
         - ``expected_relative_error``: the exact standard error, (1.3), over the support;
-        - ``coverage_score``, ``coverage_wald``: single intervals for the population;
-          ``coverage_bonferroni``: 1 if the sets of all kinds are covered at once;
-        - ``told_from_zero``: whether the score interval lies above 0.
+        - ``coverage_score``, ``coverage_wald``: of single intervals for the population;
+        - ``coverage_bonferroni``: 1 if the intervals contain the supports for all kinds;
+        - ``told_from_zero``: whether the score interval is above 0.
         """
         return [{"measure": measure} for measure in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs). Cells: size, epsilon of an item, records."""
+        """Return the outputs, shape (replicates, outputs).
+
+        A `cell` has size, epsilon (of an item) and records.
+        """
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))

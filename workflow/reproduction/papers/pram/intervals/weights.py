@@ -1,13 +1,13 @@
 """Weighted estimates from randomized records of a survey with unequal weights ([pram], (2.7)).
 
-The population is Adult. Records are drawn from it with replacement, and randomized one by one:
+The population is Adult. Records are drawn from it with replacement, and each is randomized:
 
-- ``pps``: a draw takes a person with a probability proportional to a size that depends on the
-  relationship (`SIZES`);
+- ``pps``: the probability of a person is proportional to a size that depends on the relationship
+  (`SIZES`);
 - ``stratified``: the six relationships are strata, each with the same number of draws.
 
-Both oversample the married, who earn more and have more education, so that estimates without
-weights are biased. Weights that depend on the relationship reveal it through any channel.
+Both oversample married people, who earn more and have more education, so estimates without weights
+are biased. Weights that depend on the relationship reveal it, with any channel.
 """
 
 from dataclasses import dataclass
@@ -44,18 +44,18 @@ def _measures(target: Target, estimator: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class PramWeights:
-    """Simulates weighted estimates and intervals on `data` with the attributes of Adult."""
+    """Simulator of weighted estimates and intervals on `data` with the attributes of Adult."""
 
     data: Microdata
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output of a `cell`: target, estimator, category, measure.
 
-        - ``coverage``: proportion of the categories with an interval that contains the truth;
+        - ``coverage``: proportion of the categories with an interval that contains the true value;
         - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``),
           mean over categories, for the population;
         - ``bias``: error of the estimate of a category, a proportion of the population;
-          ``expected_bias``: its exact expectation, except for ``hajek``, a ratio.
+        - ``expected_bias``: the exact expectation of the error, except for ``hajek``, a ratio.
         """
         _, labels, _ = setting(self.data, cell["channel"])
         return [
@@ -66,7 +66,7 @@ class PramWeights:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs). The relationship is not randomized."""
+        """Return the outputs, shape (replicates, outputs). The relationship is not randomized."""
         channel, design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = channel.randomize_counts(true, generator)
@@ -101,11 +101,11 @@ class PramWeights:
 
 @dataclass(frozen=True, eq=False)
 class SurveyDesign:
-    """Draws with replacement from classes of persons with equal chances within each.
+    """A sample with replacement from classes of persons, with equal probabilities in a class.
 
-    `present` are the proportions of the classes in the population, `within` the proportions of the
-    categories in each class, shape (classes, categories), and `drawn` the proportions of the
-    classes in the draws: expected, or fixed if `stratified`. There are `records` draws.
+    `present` are the proportions of the classes in the population. `within`, shape (classes,
+    categories), are the proportions of the categories in each class. `drawn` are the proportions of
+    the classes in the draws: expected, or fixed if `stratified`. There are `records` draws.
     """
 
     present: Floats
@@ -121,18 +121,18 @@ class SurveyDesign:
 
     @cached_property
     def allocation(self) -> Counts:
-        """The numbers of draws from each stratum, as equal as possible."""
+        """The number of draws from each stratum. They differ by at most one."""
         each, rest = divmod(self.records, self.drawn.size)
         return each + (np.arange(self.drawn.size) < rest).astype(np.int64)
 
     @cached_property
     def weights(self) -> Floats:
-        """The weight of a record of each class, a proportion of the population."""
+        """The weight of a record in each class, as a proportion of the population."""
         drawn = self.allocation if self.stratified else self.records * self.drawn
         return np.asarray(self.present / drawn)
 
     def draw(self, generator: np.random.Generator, replicates: int) -> Counts:
-        """Draw true counts by a `generator`, shape (`replicates`, classes, categories)."""
+        """Draw true counts with a `generator`, shape (`replicates`, classes, categories)."""
         if not self.stratified:
             cells = (self.drawn[:, None] * self.within).reshape(-1)
             counts = multinomial(generator, np.full(replicates, self.records), cells)
@@ -142,7 +142,7 @@ class SurveyDesign:
         return np.stack(drawn, axis=1)
 
     def shares_of_file(self, true: Counts, estimator: str) -> Floats:
-        """Return the target of an `estimator` in the file with `true` counts, by replicate."""
+        """Return the target of an `estimator` in the file with `true` counts, per replicate."""
         if estimator == "unweighted":
             return np.asarray(true.sum(axis=1) / self.records)
         sums = (true * self.weights[:, None]).sum(axis=1)
@@ -150,18 +150,21 @@ class SurveyDesign:
         return np.asarray(sums / total)
 
     def expected(self, estimator: str) -> Floats:
-        """Return an `estimator`'s expectation for the population. Channels add no bias."""
+        """Return the expectation of an `estimator` for the population; channels add no bias."""
         if estimator == "horvitz_thompson":
             return self.proportions
         drawn = self.allocation / self.records if self.stratified else self.drawn
         return np.asarray(drawn @ self.within)
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
-        """Return the true variances of a weighted `estimator` by `channel`, ratios linearized."""
+        """Return the true variances of a weighted `estimator` with a `channel`.
+
+        Ratios are linearized.
+        """
         second = channel.second_moments(channel.reported(self.within))
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
-        # The value of one draw: weight times records times its score, less the truth for a ratio.
+        # The value of a draw: weight times records times its score, minus the truth for a ratio.
         truth = self.proportions
         values = (self.weights * self.records) ** 2 * self.drawn
         if estimator == "hajek":
@@ -172,9 +175,10 @@ class SurveyDesign:
 def intervals(
     channel: Channel, design: SurveyDesign, reports: Counts, target: Target, estimator: str
 ) -> Intervals:
-    """Return the intervals of an `estimator` for the `target`: population or file.
+    """Return the intervals of an `estimator` for the `target`, "population" or "file".
 
-    `reports`, shape (replicates, classes, categories), count `channel` outputs of the `design`.
+    `reports`, shape (replicates, classes, categories), are counts of randomized values from the
+    `channel` and the `design`.
     """
     if estimator == "unweighted":
         return confidence_intervals(channel, reports.sum(axis=1), target=target)
