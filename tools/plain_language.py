@@ -53,6 +53,12 @@ PRIVATE = re.compile(
 """Words that docs/glossary.md replaces, where no other meaning of them is in use."""
 
 
+CODE = re.compile(
+    r"`+[^`]+`+|\b\w+=|^\s*>>>.*(?:\n\s*[\[(\d.'\"].*)*|^\s*[\w, *]+ : (?=\w)", re.MULTILINE
+)
+"""Code within docstrings and messages: names, keywords, examples, and names of parameters."""
+
+
 @dataclass(frozen=True)
 class Passage:
     """A text in running words.
@@ -134,7 +140,8 @@ def _module(name: str, source: str) -> Iterator[Passage]:
 
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a text; a cell of a table and an entry of a list begin new ones."""
-    text = re.sub(r"^\s*(?:>>>|\.\.\. ).*$|^[\s:|=-]*$", "\n", text, flags=re.MULTILINE)
+    code = r"^\s*(?:>>>|\.\.\. ).*$|^  deniable .*$|^[\s:|=-]*$"
+    text = re.sub(code, "\n", text, flags=re.MULTILINE)
     text = re.sub(r"^\s*(?:[-*#]+|\d+\.)\s|\|", "\n\n", text, flags=re.MULTILINE)
     for part in re.split(r"\n\s*\n|(?<=[.!?:;])\s+", text):
         if part.strip():
@@ -157,11 +164,12 @@ def long_sentences(found: Iterable[Passage], most: int = MAX_WORDS) -> list[str]
 
 
 def private_words(found: Iterable[Passage]) -> list[str]:
-    """Return the places of words that the glossary replaces."""
+    """Return the places of words that the glossary replaces; names of code do not count."""
+    texts = ((each.place, CODE.sub("CODE", each.text)) for each in found)
     return [
-        f"{each.place}: {match.group()!r} in …{_around(each.text, match)}…"
-        for each in found
-        for match in PRIVATE.finditer(each.text)
+        f"{place}: {match.group()!r} in …{_around(text, match)}…"
+        for place, text in texts
+        for match in PRIVATE.finditer(text)
     ]
 
 

@@ -19,7 +19,7 @@ VERDICTS = {
     "fails": "is wrong",
     "depends on the interpretation": "is right under one interpretation and wrong under another",
     "compared": "has numbers or curves that the tables compare with ours, cell by cell",
-    "decided by the run": "is decided anew by each run, in the table of claims",
+    "decided by the run": "is decided again by each run, in the table of claims",
     "misprint": "is a slip of the text that changes no result",
     "not a claim": "is a definition, an algorithm or an illustration",
 }

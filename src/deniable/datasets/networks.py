@@ -32,7 +32,7 @@ Configuration = tuple[int, ...]
 
 SUM_TOLERANCE = 1e-6
 ABOUT = (
-    "A Bayesian network: parameters, no records. Tables stand in ancestral order. A row is "
+    "A Bayesian network: parameters, no records. Tables are in ancestral order. A row is "
     "[codes of the first parents, probabilities of the attribute's categories]; a record takes "
     "the longest row that agrees with its parents."
 )
