@@ -116,8 +116,8 @@ def refuse_too_deep(text: str) -> None:
 def read_given_json(path: Path | str) -> Any:
     """Read the values of a user's JSON file at `path`, of at most 400 MB.
 
-    Raises `DataError` if it cannot be read, is not strict JSON (NaN, a key given twice), has a
-    number of over 1,000 digits or too large for a float, or more than 50 levels.
+    Raises `DataError` if it cannot be read or is not strict JSON (NaN, a key given twice). Numbers
+    have at most 1,000 digits and fit a float; there are at most 50 levels.
     """
     text = text_of(path, 100 * MAX_BYTES)
 

@@ -32,8 +32,8 @@ class DenseChannel(Channel):
     With more values than categories, the channel's own left inverse has the least variance if the
     true proportions are `reference`, shape (size,), by default all equal; see `Inverse`. Under the
     reference, every column with a positive entry must have a positive probability. Raises
-    `ChannelError` if the matrix is empty, has an entry that is negative or not finite, a row that
-    does not sum to 1 within 1e-9, or over 4,096 ** 2 entries; or if the reference does not fit.
+    `ChannelError` if the matrix is empty or has over 4,096 ** 2 entries, an entry is negative or
+    not finite, a row does not sum to 1 within 1e-9, or the reference does not fit.
 
     Examples
     --------

@@ -178,7 +178,7 @@ def column_of(
 ) -> list[Value]:
     """Return the values of the column `name` of a `file`, in the order of the `categories`.
 
-    The column ``category`` has their names, or the column `other` if there is no such column.
+    The column ``category`` has their names, or the column `other` if ``category`` is absent.
     `parse` takes a cell's row, column and text, and returns the value.
     """
     header, *rows = rows_of(file)
@@ -327,8 +327,8 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
     """Read a distribution over `categories`, in their order, from ``category,probability``.
 
     The CSV file is at `path`; the array has the shape (categories,). Raises `DataError` if the file
-    cannot be read, lacks a column or a category, has a category twice or an unknown one, or if the
-    values are not probabilities that sum to 1 within 1e-9.
+    cannot be read, lacks a column or a category, or has a category twice or an unknown one. The
+    values must be probabilities that sum to 1 within 1e-9.
     """
     file = Path(path)
     values = np.array(column_of(file, "probability", categories, one_number))

@@ -72,8 +72,8 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
         a^2 (pi_m + t (1 - pi_w)) / (lambda_w lambda_m (S + a t (1 / lambda_w + 1 / lambda_m)))
 
     with S the sum of t^2 / lambda_v. The root in t is found from this, then checked with the exact
-    epsilon of the matrix, which is at most `epsilon`, in (0, 30], and below it only by rounding
-    (but 0 if a single category has records). Raises `ChannelError` if epsilon is out of range, or
+    epsilon of the matrix. It is at most `epsilon`, in (0, 30], and below it only by rounding (but 0
+    if a single category has records). Raises `ChannelError` if epsilon is out of range, or
     the `proportions` are negative or do not sum to 1.
     """
     pi = distribution(proportions)

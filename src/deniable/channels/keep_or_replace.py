@@ -40,7 +40,7 @@ class KeepOrReplace(Channel):
 
     Rows of floats seldom sum to 1 exactly. The channel keeps with exactly the probability a (the
     float), else replaces with probabilities exactly proportional to the floats b. Epsilon and
-    parity are those of this matrix, in rational numbers.
+    parity are computed for this matrix, in rational numbers.
 
     Examples
     --------

@@ -194,8 +194,8 @@ def sample(copula: Copula, records: int, generator: np.random.Generator) -> Nume
     """Draw `records` records by quota, with the distributions and rank correlations of `copula`.
 
     A surrogate should have the marginal distributions and rank correlations of the published file,
-    without sampling error (with 1,080 records, one of 45 rank correlations is usually wrong by more
-    than .05). So each attribute has its quantiles at probabilities (i - 1/2) / records. A few
+    without sampling error. With 1,080 records, one of 45 rank correlations is usually wrong by more
+    than .05. So each attribute has its quantiles at probabilities (i - 1/2) / records. A few
     rounds move latents until values have the expected rank correlations. The assignment of values
     to records is random. With at most twice as many records as attributes, latents stay as drawn.
     Equal states of the `generator` give equal records, marked with `data_source` "surrogate".

@@ -86,8 +86,8 @@ def witness(
 ) -> Witness | None:
     """Return an exact breach; None if no prior and set has one ([pram], Theorem 3.1).
 
-    There is no upward breach from `rho_1` to `rho_2`, and no downward breach, if and only if the
-    parity is at most `largest_parity`. At equality there is none, because the inequalities of
+    Upward breaches from `rho_1` to `rho_2`, and downward breaches, are impossible if and only if
+    the parity is at most `largest_parity`. At equality there is none, because the inequalities of
     Definition 3.1 are strict. With weak inequalities, as in its source, a prior probability of
     rho_1 reaches rho_2.
 

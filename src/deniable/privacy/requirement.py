@@ -29,9 +29,9 @@ class Requirement:
     """A bound on the parity: `beta`, or no breach from `breach`, that is (rho_1, rho_2).
 
     For any prior, no randomized value changes the probability of a set by more than the factor
-    `beta`, above 1, or from below rho_1 to above rho_2, or the reverse ([pram], Theorems 3.2, 3.1).
-    The requirement is `of` the "record", or of each "column" or cluster. Raises `DeniableError`
-    unless exactly one of both is given, in its range.
+    `beta`, above 1 ([pram], Theorem 3.2). With `breach`, none changes it from below rho_1 to above
+    rho_2, or the reverse (Theorem 3.1). The requirement is `of` the "record", or of each "column"
+    or cluster. Raises `DeniableError` unless exactly one of both is given, in its range.
 
     Examples
     --------

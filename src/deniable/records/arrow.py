@@ -83,7 +83,7 @@ def read_described(
 
     `parse` reads the metadata's JSON values and raises KeyError, TypeError or ValueError for
     invalid values. `what` and `unsaid` are for messages: the object that the metadata describe, and
-    the error with its remedy if there are no metadata. Raises `DataError` if the file is absent,
+    the error with its remedy if metadata are missing. Raises `DataError` if the file is absent,
     not Parquet, or without such metadata.
     """
     try:

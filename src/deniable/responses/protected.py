@@ -113,8 +113,8 @@ class ProtectedRecords(Responses):
         """Yield batches of the file with the columns `names`.
 
         With a column of weights, `weight`, records of weight 0 are left out. Raises `DataError` if
-        a value is not a randomized value of the channel, the column of weights does not exist, a
-        weight is negative or not a number, or no record has a positive weight.
+        a value is not a randomized value of the channel, or the column of weights does not exist.
+        Weights must be numbers from 0, at least one positive.
         """
         if weight is not None and weight not in self._decimals:
             there = ", ".join(self._decimals) or "none, so estimate without weights"

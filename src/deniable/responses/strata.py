@@ -23,7 +23,7 @@ def table_within_strata(
     Stratum and randomized columns have one channel over their joint cells: each stratum has its own
     channel over its own cells. Unbiased estimates are sums over the strata. Invariant matrices are
     invariant for weights in the column `weight`, if given. Raises `DeniableError` if no name is
-    given, or a name is given twice or is not a column of the protocol, or if the channel is too
+    given, or a name is given twice or is not a column of the protocol. The channel must not be too
     large, or singular without being invariant.
     """
     domain = domain_of(protocol.domain, names)

@@ -319,7 +319,7 @@ class Schema(Strict):
         return Domain(tuple(column.attribute() for column in self.randomized))
 
     def refuse_nothing_to_randomize(self) -> None:
-        """Raise `DataError` if there is no categorical or numeric column."""
+        """Raise `DataError` unless there is a categorical or numeric column."""
         if not self.randomized:
             raise DataError("the schema has no categorical or numeric column; declare one")
 
