@@ -182,7 +182,7 @@ SPECIFICATIONS = {
         "categories[1]: ' b' has white space around it",
     ),
     "newline after a name": ('proportions: {"a\\n": 0.5, b: 0.5}\n', "'a\\n' has white space"),
-    "twice": ("categories: [a, a]\nproportions: [0.5, 0.5]\n", "'a' is there twice"),
+    "twice": ("categories: [a, a]\nproportions: [0.5, 0.5]\n", "'a' is repeated"),
     "no name": ("proportions: {'': 0.5, b: 0.5}\n", "not empty|a category's name"),
     "sum": ("proportions: {a: 0.5, b: 0.4}\n", "they sum to 0.9"),
     "above 1": ("proportions: {a: 1.5, b: 0}\n", "at most 1"),

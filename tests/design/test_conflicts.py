@@ -125,18 +125,18 @@ TWO_ARE_SILENT = [(u, u) for u in range(4)] + [(2, 3), (3, 2), (0, 2), (0, 3), (
 @pytest.mark.parametrize(
     ("asked", "fault"),
     [
-        (Requirements(epsilon=0.0), "all rows of the matrix \\(nearly\\) the same"),
+        (Requirements(epsilon=0.0), "all rows of the matrix \\(nearly\\) equal"),
         (
             Requirements(epsilon=1.0, forbidden=[(0, 1)]),
-            "leave the report category 1 to nobody, .* no finite epsilon: .* of the transitions",
+            "exclude the response category 1, .* no finite epsilon: .* of the transitions",
         ),
         (
             Requirements(epsilon=1.0, change={1: 1.0}),
-            "leave the report category 1 to nobody, .* or require a change below 1",
+            "exclude the response category 1, .* or require a change below 1",
         ),
         (
             Requirements(allowed={0: [1], 1: [0]}, forbidden=TWO_ARE_SILENT),
-            "leave the report category 2 to nobody",
+            "exclude the response category 2",
         ),
     ],
 )

@@ -255,7 +255,7 @@ def test_other_options_of_reports(reports):
 
 
 def test_too_many_categories():
-    with pytest.raises(ConfigError, match=r"up to 16: .*best_protocol chooses"):
+    with pytest.raises(ConfigError, match=r"up to 16: .*best_protocol"):
         design(np.full(17, 1 / 17), Requirements(epsilon=1.0), reports="any")
 
 

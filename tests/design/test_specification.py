@@ -138,7 +138,7 @@ def test_numbers_of_reports(written, reports):
         ("proportions: [0.5, 0.5]\ncategories: [a]", "2 numbers for 1 categories"),
         ("categories: [a, b]\nproportions: {a: 1}", "nothing for the category 'b'"),
         ("categories: [a]\nproportions: {a: 1, b: 0}", "proportions.b: no such category"),
-        ("categories: [a, a]\nproportions: [0.5, 0.5]", "categories[1]: 'a' is there twice"),
+        ("categories: [a, a]\nproportions: [0.5, 0.5]", "categories[1]: 'a' is repeated"),
         ("categories: [a, b]", "neither of proportions and counts"),
         ("proportions: {a: 1}\ncounts: {a: 3}", "both of proportions and counts"),
         ("counts: {a: 0, b: 0}", "counts: all are 0"),

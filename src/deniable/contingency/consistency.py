@@ -17,9 +17,8 @@ has; the rest minimize the sum of squares, as in [rrba]. Unobserved interactions
 as even as its marginals allow, which differs from independence.
 
 The published program requires equality with all marginals. With noise these disagree, and it has no
-solution. Here the misfit of all tables together is minimized instead (the slack form), and the
-smallest sum of squares breaks ties. `reconstruct_printed` keeps the published form for consistent
-tables.
+solution. Here the joint misfit of all tables is minimized (the slack form), and the smallest sum of
+squares breaks ties. `reconstruct_printed` has the published form for consistent tables.
 """
 
 import math
@@ -200,8 +199,8 @@ def consistent_tables(
     """Return the distributions closest to noisy tables that agree on all shared marginals.
 
     The result maps attributes to arrays, first of the observed tables and then of the wanted ones.
-    A `DeniableError` is raised if tables differ in the categories of an attribute, or no table has
-    a wanted attribute.
+    A `DeniableError` is raised if tables differ in an attribute's categories, or none has a wanted
+    one.
 
     Parameters
     ----------
@@ -210,8 +209,7 @@ def consistent_tables(
     wanted : sequence of sequences of str
         Further tables to reconstruct, over attributes of the tables.
     norm : "l2" or "l1"
-        Norm of the misfit. ``l2`` weights squares by the tables' precision, ``l1`` absolute
-        differences by its root.
+        Norm of the misfit. ``l2`` weights squares by precision, ``l1`` differences by its root.
 
     Examples
     --------

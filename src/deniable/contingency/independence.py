@@ -34,8 +34,7 @@ Tables drawn from the fitted null and fitted again then give a Monte Carlo p-val
 **Several keep-or-replace channels** with the same retention probability occur in [rrba], one per
 block. Pass the sum of their counts and the channel with the average replacement, weighted by
 counts. The expectation is then exact, also if later channels depended on earlier values. The
-variance is overstated by the variance of the replacements between blocks, so the test is
-conservative.
+variance of the replacements between blocks is added, so the test is conservative.
 
 **Weights** that depend on the answers distort a table. Every test that counts each record once then
 rejects a true null of the population. Here the model is fitted to the weighted counts (a
@@ -132,19 +131,16 @@ def channel_test(
     Parameters
     ----------
     reports : non-negative counts, shape (..., reports)
-        Counts of randomized values, not estimates. For a product channel these are the cells of
-        `Channel.report_shape`.
+        Counts of randomized values, not estimates; for a product channel over `report_shape`.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
         The null, such as `LogLinearModel.independence(shape)`.
     generator : numpy.random.Generator, optional
-        Draws the Monte Carlo tables if the rule of validity fails. Without it p-values are then
-        NaN.
+        Draws Monte Carlo tables if the rule of validity fails. Without it p-values are NaN.
     tables : int, >= 1
         Monte Carlo tables for each p-value.
     enough : int, >= 1, optional
-        No more tables are drawn for a p-value once this many statistics are at least as large as
-        the observed one.
+        Tables for a p-value end once this many statistics reach the observed one.
 
     Examples
     --------
@@ -166,8 +162,7 @@ def channel_test(
     statistic = score_statistic(counts, fit, channel)
     records = counts.sum(axis=-1)
     expected = _least_expected(records, fit, channel)
-    # With even marginals this measures the channel alone, so the rule does not select tables by
-    # their randomized values.
+    # With even marginals this depends on the channel alone, so the rule does not select tables.
     of_one = likelihood.fit_at(np.full(model.cells, 1 / model.cells), np.ones(()), channel, model)
     effective = np.asarray(records * of_one.effective_records(model))
     distance = fit.distance_from_zero(model)
@@ -294,8 +289,7 @@ def _monte_carlo_p_values(
     is the proportion of statistics at least as large as the observed one, with that one included:
     (1 + number as large) / (1 + tables). With `enough`, h, it is h / l if the l-th table is the
     h-th one that reaches the observed statistic. Later tables are ignored (Besag and Clifford,
-    1991, Biometrika 78, 301-304). Under the null, the probability of a p-value up to x is at most
-    x.
+    1991, Biometrika 78, 301-304). Under the null, Pr(p-value <= x) is at most x.
     """
     drawn = np.full(statistic.size, tables)
     as_large = np.zeros(statistic.size, dtype=np.int64)
@@ -334,8 +328,7 @@ def rounds(
 
     A test has enough once all its tables are drawn, or `limit` of them have a statistic at least as
     large as its own. The caller counts these in `as_large`, by test. The first round draws twice
-    the limit, and each later one as many as were drawn before. At most `most` tables are yielded at
-    once.
+    the limit, each later one as many as before, at most `most` at once.
     """
     done, step = 0, min(2 * limit, tables)
     while step and tests.size:

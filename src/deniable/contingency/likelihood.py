@@ -55,8 +55,7 @@ class ModelFit:
     def effective_records(self, model: LogLinearModel) -> Floats:
         """Return the least effective number of records of `model`'s free marginals, shape (...).
 
-        A marginal proportion s with variance V is as precise as from s (1 - s) / V original
-        records.
+        A proportion s with variance V is as precise as from s (1 - s) / V original records.
         """
         shares, variances = self._margins(model)
         return self._least(shares * (1 - shares), variances)
@@ -226,8 +225,7 @@ def _climb(
 
 
 def _ridged(information: Floats) -> Floats:
-    # As a marginal proportion tends to 0, so does the information in one direction: keep it
-    # regular.
+    # If a marginal proportion tends to 0, so does the information in one direction.
     size = information.shape[-1]
     scale = np.einsum("bpp->b", information) / max(size, 1)
     ridge = (RIDGE * np.maximum(scale, 1e-300))[:, None, None] * np.eye(size)

@@ -120,9 +120,8 @@ class LogLinearModel:
         Independence has a closed form. Other models are fitted by raking (iterative proportional
         fitting). It stops when each cell of a marginal has an error of at most `tolerance` times
         the total, or with a warning after `sweeps`. Raking is slow if zeros in a table lead to
-        further fitted zeros: then the error falls as one over the sweeps. The `tables` are finite
-        and not negative, shape (..., cells), and can be counts or proportions. A total of 0 gives a
-        table of zeros.
+        further fitted zeros: then the error falls as one over the sweeps. The `tables`, shape (...,
+        cells), are finite and not negative: counts or proportions. A total of 0 gives zeros.
 
         Examples
         --------

@@ -9,9 +9,8 @@ all rejections if tests are independent or positively dependent.
 No more Monte Carlo tables are drawn once `ENOUGH` of them have a statistic as large as the observed
 one (Besag and Clifford, 1991), because no p-value above .05 leads to a rejection. Few Monte Carlo
 tables cannot give a small p-value after the adjustment. If a p-value is the smallest possible one,
-the test is repeated with enough tables for a single rejection by Holm. The size stays the same: at
-a level above that smallest value the first p-value already rejects, and below it the second p-value
-alone decides.
+the test is repeated with enough tables for a single rejection by Holm. The size stays the same:
+above that smallest value the first p-value decides, below it the second.
 """
 
 import math

@@ -79,8 +79,8 @@ class LaplaceRelease:
 class RandomizedRelease:
     """Counts estimated from randomized values through a `channel` (local privacy).
 
-    Each record is randomized separately. The table is a function of the randomized values, so it
-    has the channel's epsilon.
+    Each record is randomized separately. The table is post-processing and has the channel's
+    epsilon.
     """
 
     channel: Channel
@@ -166,8 +166,7 @@ def monte_carlo_test(
     small_cells : "table", "fitted" or "ignore"
         The counts below 5 that accept the null: of step one, of step two, none.
     to_the_end : bool
-        Whether to draw all tables even if the null can no longer be rejected. The decision is the
-        same.
+        Whether to draw all tables even if the decision is already certain.
 
     Examples
     --------

@@ -46,8 +46,8 @@ def least_squares(
     """Return the effects of the non-negative tables with the least weighted squared misfit.
 
     `even`, shape (cells,), are the tables without any effect. `basis`, shape (cells, effects), maps
-    effects to cells. `observed` and `weights` have the shape (cells,); a weight of 0 marks an
-    unobserved cell.
+    effects to cells. `observed` and `weights` have the shape (cells,); unobserved cells have the
+    weight 0.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects

@@ -1,7 +1,7 @@
-"""Transition matrices optimized for stated requirements by convex programs.
+"""Optimize transition matrices for stated requirements by convex programs.
 
-Unless stated otherwise, proportions have shape (size,), matrices and their costs (size, size), with
-a row for each true category.
+Unless stated otherwise, proportions have the shape (size,). Matrices and their costs have the shape
+(size, size), with a row for each true category and a column for each response.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Infeasible requirements: a smallest set that conflicts, and single changes that help."""
+"""Explain infeasible requirements by a smallest conflicting set, and by changes that help."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -22,18 +22,18 @@ from deniable.design.programs import (
 )
 from deniable.errors import NoAnswerError
 
-DIGITS = 4  # of the values that a message proposes
-SHOWN = 6  # requirements that a message names, at most
+DIGITS = 4  # digits of the values that a message proposes
+SHOWN = 6  # a message names at most so many requirements
 TAKES_PART = 1e-9
-PRECISION = 1e-10  # relative, of proposed values: as near as solvers tell them apart
+PRECISION = 1e-10  # relative precision of proposed values; solvers distinguish no closer ones
 
 
 class InfeasibleError(NoAnswerError):
     """Requirements that no channel meets together.
 
-    The `message` contains the `conflict`, requirements that contradict each other, although without
-    any one of them the others do not; and the `remedies`, changes of a single requirement each
-    after which all can be met.
+    The `message` contains the `conflict` and the `remedies`. The conflict is a set of requirements
+    that contradict each other, and the set without any one of them is feasible. Each remedy is a
+    change of a single requirement that makes all requirements feasible.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
 
 
 def _smallest_conflict(wanted: Polytope) -> list[Group]:
-    """Return requirements that cannot be met together, although all but any one of them can."""
+    """Return infeasible requirements that are feasible without any one of them."""
     rigid = [group for group in wanted.groups if group.kind == "rows"]
     others = [group for group in wanted.groups if group.kind != "rows"]
     others.sort(key=lambda group: get_args(Kind).index(group.kind), reverse=True)
@@ -79,7 +79,7 @@ def _is_feasible(wanted: Polytope) -> bool:
 
 
 def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Group]) -> list[Group]:
-    """Return a set that cannot be met: the requirements with a price at the least violation."""
+    """Return an infeasible set: the requirements with a positive price at the least violation."""
     rows, right, owners = [], [], []
     for owner, group in enumerate(others):
         for sign in (1, -1) if group.equality else (1,):
@@ -107,7 +107,7 @@ def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Grou
 
 
 def _described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:
-    """Return requirements in words, equal floors of several categories together."""
+    """Return requirements in words; equal floors of several categories are one item."""
     found: dict[tuple[Kind, float, int], list[Group]] = {}
     for number, group in enumerate(groups):
         alone = -1 if group.kind in ("retention", "change") else number
@@ -140,7 +140,7 @@ def _joined(words: Sequence[str], last: str) -> str:
 
 
 def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:
-    """Return the requirements to try to change, one for floors given as one number."""
+    """Return the requirements to change on trial; a common floor of all categories is one."""
     numbers = {"retention": requirements.retention, "change": requirements.change}
     chosen: list[Group] = []
     for group in reversed(conflict):
@@ -158,7 +158,7 @@ class _Case:
     wanted: Polytope
 
     def remedy(self, group: Group) -> str | None:
-        """Return the change of one requirement, in words, that makes all feasible; or None."""
+        """Return, in words, the change of one requirement that makes all feasible, or None."""
         others = self.wanted.with_groups(each for each in self.wanted.groups if each is not group)
         without = f"to do without {_described([group], self.names)[0]}"
         match group.kind:
@@ -177,7 +177,7 @@ class _Case:
         return without if _is_feasible(others) else None
 
     def _nearest(self, group: Group, feasible: float) -> float | None:
-        """Return the bound nearest to the group's at which all can be met; None if none."""
+        """Return the feasible bound nearest to the group's, or None if there is none."""
         if not _is_feasible(self._with_bound(group, feasible)):
             return None
         infeasible = group.bound
@@ -200,7 +200,7 @@ class _Case:
         return polytope(self.proportions, replace(asked, **{kind: changed}))
 
     def _is_common(self, group: Group) -> bool:
-        """Return whether a floor is one number for all categories."""
+        """Return whether a floor is the same number for all categories."""
         return isinstance(getattr(self.requirements, group.kind), (int, float))
 
 
@@ -217,15 +217,15 @@ def _rounded(value: float, *, up: bool) -> str:
 def refuse_unestimable(
     wanted: Polytope, requirements: Requirements, names: Sequence[str], least_epsilon: float
 ) -> None:
-    """Raise `InfeasibleError` if `requirements` visibly leave only singular matrices.
+    """Raise `InfeasibleError` if `requirements` evidently allow only singular matrices.
 
-    Below `least_epsilon`, estimates are lost in rounding. `wanted` is the polytope of the
-    requirements, and `names` belong to the categories.
+    Below `least_epsilon`, rounding errors exceed the information in estimates. `wanted` is the
+    polytope of the requirements, and `names` are the names of the categories.
     """
     way_out = "then nothing can be estimated by inversion; minimise 'changed' or 'distance' instead"
     if requirements.epsilon is not None and requirements.epsilon < least_epsilon:
         raise InfeasibleError(
-            f"epsilon <= {requirements.epsilon:g} makes all rows of the matrix (nearly) the same: "
+            f"epsilon <= {requirements.epsilon:g} makes all rows of the matrix (nearly) equal: "
             f"{way_out}, or allow an epsilon of {least_epsilon:g} or more",
             [f"epsilon <= {requirements.epsilon:g}"],
         )
@@ -237,14 +237,14 @@ def refuse_unestimable(
         if group.kind in ("forbidden", "allowed") or (group.kind == "change" and group.bound == 1)
     ]
     silent = np.flatnonzero(wanted.zeros.all(axis=0))
-    lost, reason = "leave some categories no reports of their own", ""
+    lost, reason = "do not leave each category a response of its own", ""
     if silent.size:
-        lost = f"leave the report {names[int(silent[0])]} to nobody"
+        lost = f"exclude the response {names[int(silent[0])]}"
         zeros = [group for group in zeros if group.categories[-1] == silent[0]]
         bounded = [group for group in wanted.groups if group.kind == "epsilon"]
         if zeros and bounded:  # a zero in a column makes all of it zero
             zeros = [zeros[0], *bounded]
-            reason = ", because a report that only some categories make has no finite epsilon"
+            reason = ", because a response of only some categories has no finite epsilon"
     remedy = ""
     if any(group.kind in ("forbidden", "allowed") for group in zeros):
         remedy = ", or allow one of the transitions"

@@ -1,4 +1,4 @@
-"""The entry point: the channel of least loss that meets the requirements."""
+"""Design the channel of least loss that meets given requirements (the entry point)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,10 @@ from deniable.design.search import SearchResult, least_concave, least_variance
 from deniable.design.starts import feasible_forms
 from deniable.errors import ConfigError, DeniableError, refuse_unknown
 
-GLOBAL = 1e-6  # a loss this near its lower bound, relative, counts as the least
-LEAST_EPSILON = 1e-4  # below, what an estimate needs is lost in the rounding of probabilities
-PROVED = 1e-7  # of the loss: with a bound this near no second bound is computed
-SAME = 1e-9  # what making a matrix exact may change its loss by, relative
+GLOBAL = 1e-6  # relative distance from the lower bound up to which a loss counts as the least
+LEAST_EPSILON = 1e-4  # below it, the rounding of probabilities exceeds their differences
+PROVED = 1e-7  # relative distance from the loss up to which no second bound is computed
+SAME = 1e-9  # relative change of the loss that is allowed when a matrix is made exact
 NEGLIGIBLE = 1e-12
 
 
@@ -50,24 +50,24 @@ class Design:
     Attributes
     ----------
     channel : DenseChannel
-        Its exact epsilon is at most the required one. With more reports than categories its own
+        Its exact epsilon is at most the required one. With more responses than categories, its own
         left inverse has the least variance at the proportions of the design.
     loss : float
-        Of one record: n times the variance, or a proportion or cost of a record.
+        The loss of one record: n times the variance, or a proportion or cost of a record.
     lower_bound : float or None
-        No channel that meets the requirements has a smaller loss, with any number of reports; None
-        if no bound is known.
+        No channel that meets the requirements has a smaller loss, with any number of responses. It
+        is None if no bound is known.
     optimality : "global" or "local"
-        Global if the loss is within 1e-6 of the lower bound, relative.
+        Global if the relative distance of the loss from the lower bound is at most 1e-6.
     violations : mapping
-        How far the matrix misses each requirement, at most 1e-9, recomputed from the matrix alone
+        The violation of each requirement, at most 1e-9, recomputed from the matrix alone
         (`deniable.design.exactness.violations`).
     loss_name, estimator, target : str
-        The loss that was minimized; see `design`.
+        The minimized loss; see `design`.
     notes : tuple of str
         Remarks for users of the matrix, in sentences.
     report_names : tuple of str
-        The categories; for other reports the likely categories of each, "a|c".
+        The categories; if responses are not categories, the likely categories of each, "a|c".
     """
 
     channel: DenseChannel
@@ -98,37 +98,37 @@ def design(
     proportions : array, shape (size,), not negative, sum 1
         True or expected frequencies of the categories.
     requirements : Requirements
+        The requirements that the channel must meet.
     loss : "trace", "worst_cell", "changed" or "distance"
         - ``trace``, ``worst_cell``: sum and largest of the variances of the estimated proportions.
-          They are not convex in the matrix. The best of many starts is returned, with a lower
-          bound; ``optimality`` says whether they meet.
+          They are not convex in the matrix. The best result of many starts is returned, with a
+          lower bound; ``optimality`` states whether they agree.
         - ``changed``: the expected proportion of records that change category. Linear: global.
         - ``distance``: the expected cost of a record, with the requirements' costs. Linear: global.
     estimator : "inverse" or "reports", optional
-        The estimate with this variance: by inversion, (1.2) of [pram], or the reports' own
-        proportions, which need an invariant matrix and are then the default.
+        The estimate with this variance: by inversion, (1.2) of [pram], or the responses' own
+        proportions. The latter need an invariant matrix and are then the default.
     target : "population" or "file", optional
-        Whether variances include sampling (`deniable.channels.base.Target`). By default they do for
-        "inverse", as in (1.3), and do not for "reports", as in (2.4). Only the worst cell can
-        depend on it.
+        Whether variances include sampling (`deniable.channels.base.Target`). By default they
+        include it for "inverse" (see (1.3)), and exclude it for "reports" (see (2.4)). Only the
+        matrix of the worst cell can depend on it.
     reports : "square" or "any"
-        - ``square``: one report for each category. A protected file keeps its categories, and
-          retention, invariance, transitions and costs treat a report as a category.
-        - ``any``: any number, for variances by inversion with epsilon alone and at most 16
-          categories. This is the best of all channels, with up to size (size + 1) / 2 reports. The
-          variances belong to the left inverse of least variance at these proportions.
+        - ``square``: one response for each category. A protected file keeps its categories.
+          Retention, invariance, transitions and costs treat a response as a category.
+        - ``any``: any number of responses, for variances by inversion with epsilon alone and at
+          most 16 categories. This is the best of all channels, with up to size (size + 1) / 2
+          responses. Variances are for the left inverse that minimizes them at these proportions.
 
     Raises
     ------
     InfeasibleError
-        If no channel meets the requirements, with those that contradict each other; or if all that
-        do are singular, and the loss is a variance by inversion.
+        If no channel meets the requirements; the error has the requirements that conflict. Also if
+        all channels that meet them are singular, and the loss is a variance by inversion.
     ConfigError
-        If other reports than categories are requested with a loss, an estimator or a requirement
-        that needs categories.
+        If `reports` is "any" with a loss, an estimator or a requirement that needs categories.
     DeniableError
         If an argument is out of range, or there are too many categories: over 40, over 24 for
-        variances, over 16 with other reports than categories.
+        variances, over 16 if `reports` is "any".
 
     Examples
     --------
@@ -182,7 +182,7 @@ def design(
 def _with_reports(
     loss: InverseVariance, square: Exact, found: SearchResult, requirements: Requirements
 ) -> Exact:
-    """Return the better one of the square channel and the best of all."""
+    """Return the better one of the square channel and the best channel of any size."""
     if found.relaxed is None or requirements.epsilon is None:
         return square
     P = least_with_reports(loss, requirements.epsilon, square.P, found.relaxed)
@@ -201,10 +201,10 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements) -> SearchR
     wanted = polytope(pi, requirements)
     if (corner := LinearPrograms(wanted).corner(function.weights)) is None:
         raise DeniableError(
-            "the requirements can barely be met: a solver first found that they can, then that "
-            "they cannot; relax one of them by 1e-6"
+            "the requirements are nearly infeasible: a solver found them first feasible, then "
+            "infeasible; relax one of them by 1e-6"
         )
-    # A closed form can be better by less than a solver's tolerance, which is much of a small loss.
+    # A closed form can be better by less than a solver's tolerance. This matters for a small loss.
     matrices = [corner.P, *feasible_forms(wanted, pi, requirements)]
     return SearchResult(sorted(matrices, key=function.value), max(corner.bound, 0.0))
 
@@ -212,7 +212,7 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements) -> SearchR
 def _best_exact(
     function: Loss, candidates: Sequence[Floats], pi: Floats, requirements: Requirements
 ) -> tuple[Exact, float]:
-    """Make matrices exact, best first, until one loses nothing by it; return the best one."""
+    """Make matrices exact, best first, until one keeps its loss; return the best one."""
     best: tuple[Exact, float] | None = None
     fault: DeniableError | None = None
     for P in candidates:
@@ -231,7 +231,7 @@ def _best_exact(
         raise fault or DeniableError("no matrix was found that meets the requirements")
     if not math.isfinite(best[1]):
         raise InfeasibleError(
-            "all channels found that meet the requirements are singular, so that nothing can be "
+            "all channels that were found for the requirements are singular, so nothing can be "
             "estimated by inversion; relax a requirement, or minimise 'changed' or 'distance'"
         )
     return best
@@ -270,13 +270,13 @@ def _resolved(
         refuse_unknown("target", target, get_args(Target))
     if loss == "distance" and requirements.cost is None:
         raise DeniableError(
-            "the loss 'distance' needs costs: give the requirements a cost matrix, or the power of "
-            "the distance between categories that are in order"
+            "the loss 'distance' needs costs: give the requirements a cost matrix, or a power of "
+            "the distance between ordered categories"
         )
     chosen = estimator or ("reports" if requirements.invariant else "inverse")
     if chosen == "reports" and not requirements.invariant and loss in ("trace", "worst_cell"):
         raise DeniableError(
-            "the reports' own shares estimate the true ones without bias only if the matrix is "
+            "the responses' own proportions are unbiased estimates only if the matrix is "
             "invariant; require invariance, or use the estimator 'inverse'"
         )
     return chosen, target or ("population" if chosen == "inverse" else "file")
@@ -289,7 +289,7 @@ def _refuse_reports(
     estimator: EstimatorName,
     size: int,
 ) -> None:
-    """Refuse other reports than categories if an option needs categories, or there are too many."""
+    """Raise `ConfigError` if an option needs categories as responses, or `size` is too large."""
     if reports not in get_args(Reports):
         raise ConfigError(f"reports is {reports!r}; it must be 'square' or 'any'")
     if reports == "square":
@@ -302,12 +302,11 @@ def _refuse_reports(
     needing += ["the estimator 'reports'"] if estimator == "reports" else []
     if needing:
         raise ConfigError(
-            f"reports is {reports!r}, but {' and '.join(needing)} speak of reports as of "
-            "categories; ask for 'square' reports, or leave that out"
+            f"reports is {reports!r}, but responses must be categories for {' and '.join(needing)}"
+            "; set reports to 'square', or leave that out"
         )
     if size > MAX_ENUMERATED:
         raise ConfigError(
-            f"reports is {reports!r} with {size} categories; other reports than categories are "
-            f"searched for up to {MAX_ENUMERATED}: ask for 'square' reports, or take what "
-            "deniable.channels.best_protocol chooses for any number of categories"
+            f"reports is {reports!r} with {size} categories; allowed are up to {MAX_ENUMERATED}: "
+            "set reports to 'square', or use deniable.channels.best_protocol, which has no limit"
         )

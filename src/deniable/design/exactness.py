@@ -1,11 +1,11 @@
-"""From a solver's matrix to one that meets its requirements exactly, or to rounding.
+"""Turn a solver's matrix into one that meets its requirements exactly, or up to rounding.
 
-A solver meets constraints to some 1e-9. Here the binding constraints are recognized in its matrix
-and then solved as equations: entries on the floor or ceiling of their column are exactly the ratio
-apart, zeros are exactly 0.0, rows sum to 1 to the last digit or so. Epsilon and the floors of
-retention are claimed without a tolerance. They are compared with exact fractions of the matrix that
-is drawn, with a margin of a few units of rounding that grows until the claim holds. If requirements
-leave no room for that, epsilon comes first, and a floor is missed by rounding.
+A solver meets constraints to some 1e-9. Here the binding constraints are found in its matrix and
+then solved as equations. Entries on the floor and the ceiling of a column then differ by exactly
+the ratio, zeros are exactly 0.0, and rows sum to 1 to about the last digit. Epsilon and the floors
+of retention are claimed without a tolerance. They are checked in exact fractions on the matrix that
+is drawn. A reserve of a few units of rounding grows until the claim holds. If the requirements
+leave no room for it, epsilon has priority, and a floor is missed by rounding.
 """
 
 import math
@@ -21,17 +21,17 @@ from deniable.design.programs import Polytope, Requirements, polytope
 from deniable.errors import DeniableError
 
 BINDING = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8)
-"""Slack below which a constraint is taken to bind, relative; tried in turn."""
-ABSOLUTE = 1e-10  # what solvers leave of an entry that is on its floor
+"""Relative slacks below which a constraint counts as binding; they are tried in turn."""
+ABSOLUTE = 1e-10  # solvers' error of an entry that is on its floor
 SOLVED = 1e-12
 MARGINS = (0.0, *(4.0**power * 1e-15 for power in range(12)))
-BEYOND_MARGINS = 1e-11  # what is violated by more is not a matter of rounding
+BEYOND_MARGINS = 1e-11  # larger violations are not due to rounding
 MAX_VIOLATION = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A matrix `P` that was made exact, and its `violations`, as the function returns them."""
+    """A matrix `P` that was made exact, and its `violations` (see the function `violations`)."""
 
     P: Floats
     violations: Mapping[str, float]
@@ -43,15 +43,15 @@ class Exact:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Sort key of matrices: claims that hold first, then small violations."""
+        """Sort key of matrices: first those with valid claims, then by small violations."""
         missed = any(self.violations.get(claim, 0.0) > 0 for claim in ("epsilon", "retention"))
         return missed, self.worst
 
 
 def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
-    """Return an exact matrix near a solver's, which meets the requirements to some 1e-7.
+    """Return an exact matrix near a solver's matrix, which meets the requirements to some 1e-7.
 
-    The solver's is `P`, of shape (size, size), for `requirements` at `proportions` of shape
+    The solver's matrix is `P`, shape (size, size), for `requirements` at `proportions`, shape
     (size,). Raises `DeniableError` if no matrix near it meets them to 1e-9.
     """
     best: Exact | None = None
@@ -71,19 +71,19 @@ def exact_matrix(P: Floats, proportions: Floats, requirements: Requirements) -> 
         best = _with_smaller_epsilon(best.P, proportions, requirements)
     if best is None or best.worst > MAX_VIOLATION:
         raise DeniableError(
-            "the design was not brought to meet its requirements within "
+            "no matrix near the solver's meets the requirements within "
             f"{MAX_VIOLATION:g}; give them with fewer digits, or relax one by 1e-6"
         )
     return best
 
 
 def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) -> Exact:
-    """Return a channel with any number of reports near a solver's, with an exact epsilon.
+    """Return a channel with exact epsilon near a solver's, with any number of responses.
 
     `P`, shape (size, reports), is positive and has rows of sum 1 to some 1e-9. The `requirements`
-    are an epsilon alone, and the `proportions` have shape (size,). Each column keeps its shape,
-    with entries on the floor and the ceiling exactly the ratio apart. The amounts change as little
-    as makes rows sum to 1. Raises `DeniableError` if no channel near it meets the epsilon.
+    are an epsilon alone, and the `proportions` have the shape (size,). Each column keeps its shape;
+    its floor and its ceiling then differ by exactly the ratio. The least change of the columns'
+    amounts makes rows sum to 1. Raises `DeniableError` if no channel near it meets the epsilon.
     """
     ratio = math.exp(requirements.epsilon or 0.0)
     lows = P.min(axis=0)
@@ -104,17 +104,16 @@ def exact_reports(P: Floats, proportions: Floats, requirements: Requirements) ->
         if found.rank <= (False, SOLVED):
             return found
     raise DeniableError(
-        "a channel with other reports than categories was not brought to meet its epsilon; ask for "
-        "a square one"
+        "no channel near the solver's has the required epsilon; request a square channel"
     )
 
 
 def _with_smaller_epsilon(
     P: Floats, proportions: Floats, requirements: Requirements
 ) -> Exact | None:
-    """Return P mixed with as little of its mean row as makes the claim of epsilon true.
+    """Return P mixed with the least proportion of its mean row for which epsilon holds.
 
-    A floor of retention, or a cap of costs, is then missed by that proportion at most.
+    A floor of retention, or a bound of costs, is then missed by that proportion at most.
     """
     idle = np.tile(proportions @ P, (len(P), 1))
     for share in MARGINS[1:]:
@@ -127,13 +126,13 @@ def _with_smaller_epsilon(
 
 
 def violations(P: Floats, proportions: Floats, requirements: Requirements) -> dict[str, float]:
-    """Return how far a matrix misses each requirement, from the matrix alone.
+    """Return the violation of each requirement, from the matrix alone.
 
-    This uses neither the solver nor its constraints: epsilon is the exact one of the matrix that is
-    drawn, the rest follows from the definitions. The matrix `P` has the shape (size, size) or
-    (size, reports). The `proportions`, (size,), and the `requirements` belong to the design. The
-    result has ``rows`` (difference of their sums from 1) and, if required, ``epsilon``,
-    ``invariance``, ``retention``, ``change``, ``forbidden``, ``allowed``, ``cost``; 0 where met.
+    The solver and its constraints are not used. Epsilon is exact for the matrix that is drawn; the
+    rest follows from the definitions. The matrix `P` has the shape (size, size) or (size, reports).
+    The `proportions`, (size,), and the `requirements` are the ones of the design. The result has
+    ``rows`` (difference of their sums from 1) and, if required, ``epsilon``, ``invariance``,
+    ``retention``, ``change``, ``forbidden``, ``allowed``, ``cost``; 0 if met.
     """
     size, own = len(P), np.diagonal(P)
     found = {"rows": float(np.max(np.abs(P.sum(axis=1) - 1)))}
@@ -155,7 +154,7 @@ def violations(P: Floats, proportions: Floats, requirements: Requirements) -> di
 
 
 def _shortfall(row: Floats, category: int, floor: float) -> float:
-    """Return how much a row, drawn in its exact proportions, misses a floor by."""
+    """Return the amount by which a row, drawn in its exact proportions, misses a floor."""
     if row[category] > floor + 1e-12 or floor == 0:
         return 0.0
     total = sum(map(Fraction, row.tolist()), Fraction())
@@ -163,7 +162,7 @@ def _shortfall(row: Floats, category: int, floor: float) -> float:
 
 
 def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Floats | None:
-    """Return the matrix with binding constraints solved as equations; None without a solution."""
+    """Return the matrix with binding constraints solved as equations, or None."""
     pattern = _Pattern.of(P, wanted, binding, margin)
     left, right = pattern.equations(P, wanted, binding, margin)
     y = np.zeros(left.shape[1])  # the largest of the entries that share an unknown
@@ -172,7 +171,7 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
     for _ in range(3):  # twice more to refine the last digits
         missing = right - left @ y
         scale = np.maximum(y, 1e-12)
-        # The least relative change: unknowns of very different size keep their own digits.
+        # The least relative change, so that unknowns of very different size keep their digits.
         step, *_ = np.linalg.lstsq(left * scale, missing, rcond=1e-12)
         y = y + scale * step
     if np.max(np.abs(right - left @ y)) > 1e-10 or y.min(initial=0.0) < 0:
@@ -183,10 +182,10 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
 
 @dataclass(frozen=True, eq=False)
 class _Pattern:
-    """Which unknown each entry is, and by which factor: P.ravel() = factors * y[unknown].
+    """The unknown and the factor of each entry: P.ravel() = factors * y[unknown].
 
-    `unknown` is -1 for zeros. A factor is 1, or 1 / ratio for entries on the floor of a column with
-    the unknown as its ceiling.
+    `unknown` is -1 for zeros. A factor is 1, or 1 / ratio for entries on the floor of a column if
+    the unknown is its ceiling.
     """
 
     unknown: Positions

@@ -1,9 +1,10 @@
-"""Channels with more reports than categories: the best with any number.
+"""Find the best channel with any number of responses.
 
-With the shapes of reports given, and only their amounts free, the best channel is a convex program
-(`deniable.design.programs.relaxation`). With all staircases given it is the best of all channels.
-The vector y of J has size (size + 1) / 2 entries, linear in the amounts, so that so many reports
-are as informative as any number (Caratheodory). Sums of rows follow, because J pi is their vector.
+If the shapes of responses are given, and only their amounts are free, the best channel solves a
+convex program (`deniable.design.programs.relaxation`). With all staircases it is the best of all
+channels. The vector y of J has size (size + 1) / 2 entries, which are linear in the amounts. So
+this number of responses is as informative as any number (Caratheodory). Sums of rows are then also
+equal, because J pi is their vector.
 """
 
 from collections.abc import Sequence
@@ -26,26 +27,25 @@ from deniable.design.programs import (
 )
 
 Reports = Literal["square", "any"]
-"""How many reports a channel may have: as many as categories, or any number."""
+"""The allowed number of responses of a channel: the number of categories, or any number."""
 
-# The barrier's share of the loss: in the end; where losses fall steadily.
+# The barrier's proportion of the loss in the end, and where losses fall steadily.
 FINE, NEARLY = 1e-12, 1e-6
 DECREASE = 0.15
 MAX_WEIGHTS = 40
-KEPT = 1e-9  # of the loss: what leaving out reports may cost it
+KEPT = 1e-9  # largest relative increase of the loss when responses are left out
 ADDS_UP = 1e-9
-WORTHWHILE = 1e-9  # relative: what a report more must lessen the loss by
+WORTHWHILE = 1e-9  # least relative decrease of the loss by more responses
 ALIKE = 1e-9
 
 
 def least_with_reports(
     loss: InverseVariance, epsilon: float, square: Floats, relaxed: Bounded
 ) -> Floats:
-    """Return the channel of least `loss` with any number of reports, as few as possible.
+    """Return the channel of least `loss` with any number of responses, as few as possible.
 
-    Its exact epsilon is at most `epsilon`. The best known channel with as many reports as
-    categories is `square`, shape (size, size). It is returned if the best channel that `relax` has
-    found, `relaxed`, is no better.
+    Its exact epsilon is at most `epsilon`. `square`, shape (size, size), is the best known channel
+    with one response per category. It is returned unless `relaxed`, a result of `relax`, is better.
     """
     program = Program.of(loss, polytope(loss.proportions, Requirements(epsilon=epsilon)))
     used = relaxed.P[:, loss.proportions @ relaxed.P > KEPT]
@@ -58,7 +58,7 @@ def least_with_reports(
 
 
 def _best_amounts(program: Program, columns: Floats) -> Floats:
-    """Return columns in the amounts of least loss, if possible with rows of sum 1."""
+    """Return columns with the amounts of least loss, if possible with rows of sum 1."""
     path = CentralPath.among(program, columns)
     best, least = columns, np.inf
     for _ in range(MAX_WEIGHTS):
@@ -84,12 +84,12 @@ def _is_improvement(
 
 
 def _is_channel(columns: Floats) -> bool:
-    """Return whether columns are a channel: not negative, with rows of sum 1."""
+    """Return whether columns form a channel: not negative, with rows of sum 1."""
     return bool(np.all(columns >= 0) and np.abs(columns.sum(axis=1) - 1).max() <= ADDS_UP)
 
 
 def _without_idle(program: Program, columns: Floats) -> Floats:
-    """Leave reports out, one by one, as long as the loss stays the same in the best amounts."""
+    """Leave out responses, one by one, while the loss with the best amounts stays the same."""
     loss, highest = program.loss, program.loss.value(columns)
     highest += KEPT * abs(highest)
     while columns.shape[1] > program.size:
@@ -102,23 +102,23 @@ def _without_idle(program: Program, columns: Floats) -> Floats:
 
 
 def _fewest(columns: Floats, proportions: Floats) -> Floats:
-    """Return few of the columns, in other amounts, with the same information."""
+    """Return few of the columns, with other amounts and the same information."""
     lows = columns.min(axis=0)
     features = information((columns / lows).T, proportions)
     told = features @ lows
     scale = np.abs(told).max()
     try:
         amounts, _ = scipy.optimize.nnls(features / scale, told / scale, maxiter=100 * lows.size)
-    except RuntimeError:  # its iterations do not end
+    except RuntimeError:  # the solver does not converge
         return columns
     kept = amounts > 0
     return np.asarray(columns[:, kept] / lows[kept] * amounts[kept])
 
 
 def _column_to_drop(program: Program, columns: Floats) -> int:
-    """Return which column can be left out at the least loss by a quadratic model of the amounts.
+    """Return the column with the least loss by omission, by a quadratic model of the amounts.
 
-    With M the inverse of its matrix, where all amounts are 1, omitting amount j costs 1 / (2 M_jj).
+    With M the inverse of its matrix at amounts 1, the loss without j rises by 1 / (2 M_jj).
     """
     pi, size = program.loss.proportions, program.size
     C = inverse_of_information(columns, pi)
@@ -135,7 +135,7 @@ def _column_to_drop(program: Program, columns: Floats) -> int:
 
 
 def _in_order(P: Floats) -> Floats:
-    """Return the columns with proportional ones joined, and values of few categories first."""
+    """Return the columns with proportional ones joined, and responses of few categories first."""
     if P.shape[1] == len(P):
         return P
     merged: list[Floats] = []
@@ -155,14 +155,14 @@ def _in_order(P: Floats) -> Floats:
 
 
 def _high(column: Floats) -> Flags:
-    """Return which categories a report is likely for: beyond the geometric middle."""
+    """Mark the likely categories of a response, above the geometric mean of the extremes."""
     return np.asarray(column**2 >= column.min() * column.max())
 
 
 def report_names(P: Floats, categories: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each report: the categories for which it is likely, "a|c".
+    """Return a name for each response, its likely categories, such as "a|c".
 
-    Reports of a square channel have the names of the `categories`. Equal names are numbered. `P`
+    Responses of a square channel have the names of the `categories`. Equal names are numbered. `P`
     has the shape (size, reports).
 
     Examples

@@ -1,8 +1,8 @@
-"""The search for the best channel if the loss is not convex: many starts, local descents.
+"""Search for the best channel if the loss is not convex, by many starts and local descents.
 
 Every search also starts from the closed forms that meet the requirements, and returns the best of
-all matrices it has seen. So its result is never worse than they are. [workload_adaptive] optimizes
-matrices for linear queries by projected gradients; see also [optimized_matrices].
+all matrices that it has computed. So its result is never worse than the closed forms.
+See also [workload_adaptive], for linear queries by projected gradients, and [optimized_matrices].
 """
 
 import math
@@ -31,15 +31,15 @@ from deniable.design.programs import (
 )
 from deniable.design.starts import feasible_forms, first_matrices, labelled
 
-COARSE, FINE = 1e-2, 1e-10  # precisions of the descents: of all starts, and of the best
-ALIKE = 1e-3  # starts whose entries differ by no more descend to the same matrix
+COARSE, FINE = 1e-2, 1e-10  # precisions of descents from all starts, and from the best
+ALIKE = 1e-3  # starts with smaller differences of entries descend to the same matrix
 CANDIDATES = 3
 BINDS = 1e-6
-TO_CENTRE = 0.05  # a start is mixed with this share of a matrix well inside
-HOPELESS = 1e4  # times the loss of the best start: nearly singular
+TO_CENTRE = 0.05  # a start is mixed with this proportion of a matrix well inside
+HOPELESS = 1e4  # times the loss of the best start: such a start is nearly singular
 SLIDES = 60
 FEW_CATEGORIES = 10
-NEARBY = (0.2, 0.8)  # the range of a random vertex's weight where a search starts again
+NEARBY = (0.2, 0.8)  # range of the weight of a random vertex when a search starts again
 
 
 class _Effort(NamedTuple):
@@ -60,9 +60,9 @@ def _effort(size: int) -> _Effort:
 class SearchResult:
     """The result of a search: the best matrices, best first, and a lower bound of all losses.
 
-    These `candidates` meet the requirements to a solver's tolerance and include the best closed
-    form that does. The `bound` is None if none is known. The best of all channels of the
-    epsilon and its bound are `relaxed`; None if they were not solved for.
+    The `candidates` meet the requirements up to a solver's tolerance and include the best feasible
+    closed form. The `bound` is None if none is known. `relaxed` has the best channel of any size at
+    the epsilon and its bound, or None if it was not computed.
     """
 
     candidates: list[Floats]
@@ -75,8 +75,8 @@ def least_variance(
 ) -> SearchResult:
     """Search for the matrix of least trace or largest variance of the estimate by inversion.
 
-    This is the `loss`. Some matrix meets the `requirements` at the `proportions`. The loss found is
-    infinite if all matrices found are singular. The `generator` draws the starts.
+    This is the `loss`. Some matrix meets the `requirements` at the `proportions`. If all matrices
+    found are singular, their loss is infinite. The `generator` draws the starts.
     """
     wanted = polytope(proportions, requirements)
     inside = interior(wanted)
@@ -101,12 +101,12 @@ def least_variance(
     best = _ranked(loss, seen, forms)
     if all(group.kind in ("rows", "epsilon") for group in wanted.groups):
         best = [labelled(P, proportions, wanted) for P in best]
-    known = proportions - loss.own  # with true reports
+    known = proportions - loss.own  # without randomization
     truth = float(known.max() if loss.worst else known.sum())
     bound = None if bounded else truth
     if relaxed is not None:
         bound = max(relaxed.bound, truth)
-    # Reports split into staircases meet invariance anyway.
+    # Responses split into staircases always meet invariance.
     left, right, *_ = wanted.without("rows", "epsilon", "invariance").constraints
     bind = bool(np.any(right - left[:, : wanted.entries] @ best[0].ravel() < BINDS))
     if relaxed is not None and inside is not None and bind:
@@ -120,8 +120,8 @@ def least_variance(
 def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
     """Return the least loss of an invariant matrix of two categories.
 
-    Both variances are lambda_0 lambda_1 / det(P)^2, less what J^-1 exceeds them by, and lambda is
-    the proportions: the largest determinant decides, P[0, 0] - P[1, 0] in size, which is linear.
+    With lambda equal to the proportions, both variances are lambda_0 lambda_1 / det(P)^2 plus a
+    constant. So the largest |det(P)| is needed, and det(P) = P[0, 0] - P[1, 0] is linear.
     """
     pi = loss.proportions
     costs = np.array([[-1.0, 0.0], [1.0, 0.0]])
@@ -140,7 +140,7 @@ def _ranked(loss: Loss, seen: Sequence[Floats], forms: Sequence[Floats]) -> list
 def _corners(
     wanted: Polytope, proportions: Floats, generator: Generator, count: int
 ) -> list[Floats]:
-    """Return vertices: the one of most retention, and some at random."""
+    """Return the vertex of largest retention, and some random vertices."""
     programs, size = LinearPrograms(wanted), proportions.size
     costs = [-np.eye(size) * proportions[:, None]]
     costs += [generator.standard_normal((size, size)) for _ in range(count)]
@@ -149,7 +149,7 @@ def _corners(
 
 
 def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]) -> list[Floats]:
-    """Return the local minima of all starts, the best ones to full precision."""
+    """Return the local minima of all starts, the best ones with full precision."""
     points = [inside.inside(P, TO_CENTRE) for P in starts]
     values = [loss.scale(inside.matrix(x)) for x in points]
     hopeful: list[Floats] = []
@@ -168,7 +168,7 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
 
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
-    """Return a matrix with a loss not above the loss of P, by the method of Frank and Wolfe."""
+    """Return a matrix with a loss of at most the loss of P, by the method of Frank and Wolfe."""
     programs = LinearPrograms(wanted)
     value = loss.value(P)
     if not math.isfinite(value):
@@ -190,14 +190,14 @@ def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
 def least_concave(
     loss: ReportsVariance, proportions: Floats, requirements: Requirements, generator: Generator
 ) -> SearchResult:
-    """Search for the invariant matrix whose own proportions have the least variances.
+    """Search for the invariant matrix with the least variances of the responses' own proportions.
 
     The search goes from vertex to better vertices, and starts again between the best vertex and
     random ones. Its result is local; for two categories the lower bound proves that it is the best.
     The `loss`, `proportions`, `requirements` and `generator` are as in `least_variance`.
     """
     wanted = polytope(proportions, requirements)
-    if wanted.ratio == 1:  # all rows are the same, and so the proportions
+    if wanted.ratio == 1:  # all rows equal the proportions
         alike = np.tile(proportions, (proportions.size, 1))
         return SearchResult([alike], loss.value(alike))
     concave = Concave(loss, wanted)

@@ -28,17 +28,17 @@ WORDS = {
     "too_long": f"fewer entries; {_PAIR}",
 }
 MAX_RECORDS = 2**53
-SHARE_TOLERANCE = 1e-6  # of the sum of proportions that are written by hand
+SHARE_TOLERANCE = 1e-6  # for the sum of proportions that are written by hand
 
 
 @dataclass(frozen=True, eq=False)
 class Specification:
     """The arguments of `deniable.design.design`, and the names of the categories.
 
-    The `proportions`, `requirements`, `loss`, `estimator`, `target` and `reports` are arguments of
-    it. The `categories` are named in the order of the proportions. `records`, for standard errors,
-    is the size of the file or sample, by default the sum of given counts, or None. `requirement` is
-    beta or breach, if it took the place of epsilon.
+    `proportions`, `requirements`, `loss`, `estimator`, `target` and `reports` are arguments of
+    `design`. `categories` are in the order of the proportions. `records`, for standard errors, is
+    the size of the file or sample, by default the sum of given counts, or None. `requirement` is
+    beta or breach, if it replaces epsilon.
     """
 
     categories: tuple[str, ...]
@@ -89,10 +89,10 @@ class _SpecificationFile(Strict):
 
 
 def read_specification(path: Path | str) -> Specification:
-    """Read the YAML specification at `path`; a file of counts is found next to it.
+    """Read the YAML specification at `path`; the path of a file of counts is relative to it.
 
-    Raises `ConfigError`, with a line for each error: the option, its value, the allowed values; and
-    `DataError` if the file of counts cannot be read.
+    Raises `ConfigError`, with a line for each error: the option, its value, the allowed values.
+    Raises `DataError` if the file of counts cannot be read.
     """
     file = Path(path)
     try:
@@ -166,7 +166,7 @@ def _names_in(table: Path) -> list[str]:
     try:
         rows = list(csv.DictReader(io.StringIO(text_of(table), newline=""), skipinitialspace=True))
     except (DataError, csv.Error):
-        return ["?"]  # whoever reads the counts says what is wrong with the file
+        return ["?"]  # reading the counts raises the error of the file
     return [(row.get("category") or "").strip() for row in rows] or ["?"]
 
 
@@ -189,7 +189,7 @@ def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
     earlier: set[str] = set()
     for position, name in enumerate(names):
         if name in earlier:
-            yield f"categories[{position}]: {shown(name)} is there twice; allowed: once"
+            yield f"categories[{position}]: {shown(name)} is repeated; name it once"
         if name != name.strip():
             yield f"categories[{position}]: {shown(name)} has white space around it; remove it"
         earlier.add(name)
@@ -203,7 +203,7 @@ def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:
 
 
 def _named(asked: _RequirementsSection) -> Iterator[tuple[str, str, str]]:
-    """Yield places where requirements name a category, the name, and its form in a message."""
+    """Yield places of category names in requirements, the name, and its text in a message."""
     for option in ("retention", "change"):
         floors = getattr(asked, option)
         if isinstance(floors, dict):

@@ -1,13 +1,13 @@
-"""Matrices that a search starts from: closed forms, block designs, and the relaxation's reports.
+"""Make the first matrices of a search: closed forms, block designs, and relaxed responses.
 
-**Block designs** give channels in which reports of several categories are most informative. A
-report of category v alone, as in generalized randomized response, is a staircase that is high in
-one category. If epsilon is small, reports that are high in several categories are more informative,
-if any two categories are reported together equally often and every category equally often: if the
-high entries form a symmetric block design, such as a projective plane (7 categories in threes, 13
-in fours, 15 in sevens; 16 in sixes). These are developed from one block by the shifts of an abelian
-group. Without such a design, the best block comes close to one. At larger epsilon part of the
-categories form a design and the rest have their own reports.
+**Block designs** give channels in which responses of several categories are most informative. A
+response of category v alone, as in generalized randomized response, is a staircase that is high in
+one category. If epsilon is small, responses that are high in several categories are more
+informative. The condition is that each category, and each pair of categories, occurs equally often.
+The high entries then form a symmetric block design, such as a projective plane (7 categories in
+threes, 13 in fours, 15 in sevens; 16 in sixes). These are developed from one block by the shifts of
+an abelian group. Without such a design, the best block is close to one. At larger epsilon some
+categories form a design, and the others have their own responses.
 
 All of these are vertices of the polytope of an epsilon, P = S diag(theta) with S of entries 1 and
 exp(epsilon) and theta = S^-1 1. They only start a search and have no proved property.
@@ -26,13 +26,13 @@ from deniable.design.programs import Bounded, Loss, Polytope, Requirements, inve
 
 BISECTIONS = 40
 FITS = 1e-12
-FEW_REPORTS = 4  # times the categories: down to which reports are gathered by means, then by pairs
+FEW_REPORTS = 4  # times the categories: above it responses are joined by means, below by pairs
 MEAN_ROUNDS = 6
 TRIED = 3
 MAX_BLOCK_DESIGN = 16
 WORTHWHILE = 1.2
-"""Designs are left out that tell this many times less than reports of single categories would, were
-epsilon near 0."""
+"""Designs are omitted if, for epsilon near 0, their loss is larger by this factor than with
+responses of single categories."""
 
 
 def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[Floats]:
@@ -51,9 +51,10 @@ def _closed_forms(proportions: Floats, requirements: Requirements) -> Iterator[F
 def feasible_forms(
     polytope: Polytope, proportions: Floats, requirements: Requirements
 ) -> list[Floats]:
-    """Return closed forms that meet the `requirements` at `proportions`: in the `polytope`.
+    """Return closed forms that meet the `requirements` at `proportions`, in the `polytope`.
 
-    Other ones are mixed with as little as possible of a matrix with equal rows, if that helps.
+    Others are mixed with as little as possible of a matrix with equal rows, if that makes them
+    feasible.
     """
     size = proportions.size
     found = [np.tile(row, (size, 1)) for row in (proportions, np.full(size, 1 / size))]
@@ -68,7 +69,7 @@ def feasible_forms(
 
 
 def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
-    """Return t P + (1 - t) Q with the largest t that meets the requirements, as for Q."""
+    """Return t P + (1 - t) Q with the largest feasible t, if Q is feasible."""
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
@@ -83,8 +84,8 @@ def _mixed(polytope: Polytope, P: Floats, Q: Floats) -> Floats:
 def developed(points: int) -> dict[int, Flags]:
     """Return, for each block size, the best design that an abelian group develops from a block.
 
-    There are `points`, at most 16, categories and reports, and a block has up to half of them. The
-    incidence matrix has categories in rows, and is true where a report is high.
+    There are `points`, at most 16, categories and responses, and a block has up to half of them.
+    The incidence matrix has categories in rows; true entries are high.
     """
     found: dict[int, Flags] = {1: np.eye(points, dtype=bool)}
     most = WORTHWHILE * (points - 1)
@@ -102,7 +103,7 @@ def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
     """Return the block of a size with the most informative shifts, by the group's characters.
 
     The eigenvalues of the incidence matrix are the block's Fourier coefficients. As epsilon falls
-    to 0 the loss is in proportion to the sum of their inverse squares without the first.
+    to 0, the loss is proportional to the sum of their inverse squares without the first.
     """
     points = int(np.prod(orders))
     rest = list(combinations(range(1, points), size - 1))
@@ -127,7 +128,7 @@ def _shifts(block: Positions, orders: tuple[int, ...]) -> Flags:
 
 
 def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
-    """Yield the abelian groups of an order, as orders of cyclic factors."""
+    """Yield the abelian groups of order `number`, as orders of cyclic factors."""
     yield (number,)
     for factor in range(least, int(number**0.5) + 1):
         if number % factor == 0:
@@ -137,9 +138,9 @@ def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:
 
 @lru_cache(maxsize=4)
 def incidences(size: int) -> tuple[Flags, ...]:
-    """Return incidence matrices of a design beside single categories, larger designs first.
+    """Return incidence matrices of a design and single categories, larger designs first.
 
-    With more categories than one design has, there are two designs side by side, too.
+    With more categories than a design can have, two designs are also combined.
     """
     points = range(min(size, MAX_BLOCK_DESIGN), 2, -1)
     designs = [design for each in points for design in list(developed(each).values())[1:]]
@@ -154,10 +155,10 @@ def incidences(size: int) -> tuple[Flags, ...]:
 
 
 def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floats]:
-    """Return the `count` channels of least trace among those of `incidences`.
+    """Return the `count` channels of least trace from `incidences`.
 
-    With g_v the contribution of a report of v to the trace, the loss is the sum over places of (S
-    g) times the proportion there, so the commonest category gets the place of least S g.
+    Let g_v be the contribution of a response v to the trace. The loss is the sum over places of (S
+    g) times the proportion at the place. So the most frequent category gets the place of least S g.
     """
     found = []
     for incidence in incidences(proportions.size):
@@ -178,11 +179,11 @@ def _vertex_channels(proportions: Floats, ratio: float, count: int) -> list[Floa
 def _gathered(
     relaxed: Bounded, proportions: Floats, generator: np.random.Generator, count: int
 ) -> list[Floats]:
-    """Return channels that gather the relaxation's many reports into as many as categories.
+    """Return channels that join the relaxation's responses until there are `size` of them.
 
-    Reporting one value for several reports subtracts from the information J the spread of the
-    gathered columns, each in proportion to its probability. Reports are gathered so that the trace
-    of J^-1 rises little: half of the channels by k-means in the metric of J^-2, half by the best
+    Joining several responses subtracts from the information J the spread of the joined columns,
+    each in proportion to its probability. Responses are joined so that the trace of J^-1 rises
+    little: in half of the channels by k-means in the metric of J^-2, in the others by the best
     pairs from four times as many.
     """
     columns = relaxed.P[:, relaxed.P.sum(axis=0) > 1e-7]
@@ -207,7 +208,7 @@ def _gathered(
 def _by_means(
     places: Floats, weights: Floats, groups: int, generator: np.random.Generator
 ) -> Floats:
-    """Return the group of each place, by weighted k-means from spread-out first means."""
+    """Return the group of each place by weighted k-means, with first means far apart."""
     chosen = [int(generator.choice(len(weights), p=weights / weights.sum()))]
     nearest = np.sum((places - places[chosen[0]]) ** 2, axis=1)
     for _ in range(groups - 1):
@@ -227,14 +228,14 @@ def _by_means(
 
 
 def _by_pairs(columns: Floats, proportions: Floats, generator: np.random.Generator) -> Floats:
-    """Gather the pair of reports that costs the trace least, with noise, until few are left."""
+    """Join the pair of responses that increases the trace least, with noise, until few remain."""
     while columns.shape[1] > proportions.size:
         shares = np.asarray(proportions @ columns, dtype=float)
         X = np.asarray(columns / shares, dtype=float)
         C = np.asarray(np.linalg.inv(columns @ X.T), dtype=float)
         joined = shares[:, None] * shares / (shares[:, None] + shares)
         lost = joined * _squared_distances(X, C)
-        # Of J less joined * d d' the inverse has this much more trace (Sherman and Morrison).
+        # The inverse of J - joined * d d' has a larger trace, by this cost (Sherman and Morrison).
         cost: Floats = joined * _squared_distances(X, C @ C) / np.maximum(1 - lost, 1e-9)
         cost *= np.exp(0.5 * generator.standard_normal(cost.shape))
         cost[np.tril_indices(len(cost))] = np.inf
@@ -251,12 +252,12 @@ def _squared_distances(X: Floats, metric: Floats) -> Floats:
 
 
 def labelled(P: Floats, proportions: Floats, polytope: Polytope) -> Floats:
-    """Return the matrix `P` with its reports renamed so that most records are retained.
+    """Return the matrix `P` with its responses renamed so that most records are retained.
 
-    The `proportions` belong to the categories. Names that violate a requirement of the `polytope`
-    cost more than any retention is worth.
+    The `proportions` are the ones of the categories. A name that violates a requirement of the
+    `polytope` has a penalty above any gain of retention.
     """
-    gains = proportions[:, None] * P  # of giving the name of category u to report v
+    gains = proportions[:, None] * P  # if response v gets the name of category u
     for group in polytope.groups:
         if group.kind in ("retention", "change"):
             (v,) = group.categories
@@ -279,10 +280,10 @@ def first_matrices(
     generator: np.random.Generator,
     counts: tuple[int, int],
 ) -> list[Floats]:
-    """Return the starts other than closed forms: of block designs, and of the relaxation.
+    """Return the starts from block designs and from the relaxation.
 
-    There are at most so many of each (`counts`). From `relaxed`, the result of `relax`, if any,
-    they are the ones of least `loss` of several times as many, which the `generator` draws. The
+    `counts` has the largest number of each. From `relaxed`, a result of `relax` or None, the
+    `generator` draws several times as many starts, and the ones of least `loss` are returned. The
     `polytope` and the `proportions` are as in `labelled`.
     """
     designs, channels = counts

@@ -13,7 +13,7 @@ estimate b^2 at the ends and 2 b^2 inside. Powers of x give the standard deviati
 **Noisy histograms.** Counts have noise of known variance. Means and standard deviations of the
 bins' midpoints differ from the ones of the values by at most half a bin. Intervals are wider by
 that amount. The quantile of a level is above a bin's edge if the proportion of records below the
-edge is smaller than the level. So simultaneous bounds for the proportions below all edges give its
+edge is smaller than the level. So simultaneous bounds of the proportions below edges give its
 interval.
 
 **``idp_ls`` and ``idp_cbls``** have noise scales that depend on the original values and are not
@@ -108,9 +108,8 @@ def _from_known_noise(
         at_0, at_upper = column == domains.lower[j], column == domains.upper[j]
         inner = np.where(at_upper, width, column - domains.lower[j])
         if row["statistic"] == MEAN:
-            # Each cluster, of any size, adds one draw of noise to the sum. All clusters have k
-            # records, except at most one with up to k - 1 more. So records // k is the number of
-            # clusters.
+            # Each cluster, of any size, adds one draw of noise to the sum. All have k records,
+            # except at most one with up to k - 1 more: records // k counts clusters.
             clipped_0, clipped_upper = at_0.sum() // k, at_upper.sum() // k
             value = (inner.sum() + scale * (clipped_upper - clipped_0)) / len(inner)
             variance = 2 * (len(inner) // k) - clipped_0 - clipped_upper
@@ -260,8 +259,8 @@ class NoisyHistogram:
         surplus = (self.counts.sum(axis=1) - self.sizes) / self.bins
         # Unbiased, with sum 1.
         self.shares = (self.counts - surplus[:, None]).sum(axis=0) / self.records
-        # The standard deviation of a proportion without the known sums. Noise is independent
-        # between classes.
+        # The standard deviation of a proportion without known sums; noise of classes is
+        # independent.
         self.noise = float(np.sqrt(len(self.counts) * discrete_variance(self.scale)) / self.records)
 
     def _error(self, weights: Floats) -> float:

@@ -185,8 +185,8 @@ def protect_numbers(
 
     Numbers have the shape (records, attributes), in the order of the file. Counts have the shape
     (attributes, classes, bins); they are None for a `mechanism` without histograms. The `noise` is
-    added to values, centroids or counts. The `generator` draws synthetic records from noisy counts;
-    this is post-processing.
+    added to values, centroids or counts. The `generator` draws synthetic records from noisy counts
+    (post-processing).
     """
     domains, counts = mechanism.domains, None
     if mechanism.by_histograms:

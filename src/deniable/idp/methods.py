@@ -2,9 +2,8 @@
 
 Each attribute j has the budget epsilon_j and the domain [0, U_j]. With ``dp`` each value gets noise
 of its own. The other methods cut the attribute into clusters of consecutive values. They add one
-Laplace draw of scale sensitivity / epsilon_j to the centroid of each cluster and clip the sum to
-the domain. Every record of the cluster gets the result. See `sensitivity` and `centroids` for the
-methods.
+Laplace draw of scale sensitivity / epsilon_j to each centroid and clip the sum to the domain. Every
+record of the cluster gets the result. For the methods see `sensitivity` and `centroids`.
 
 The claim is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
 epsilon-differential privacy), with sequential composition over attributes and parallel composition
@@ -29,8 +28,7 @@ Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 Variant = Literal[Method, "idp_cbls_prose"]
 """The methods, and for the audit ``idp_cbls`` with Proposition 3 in the words of its proof.
 
-The words omit the last term of each expression, so their bound is too small, by up to a factor of
-2.
+The words omit the last term of each expression: their bound is too small by up to a factor of 2.
 """
 Centroid = Literal["mean", "preprocessed"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -41,9 +39,9 @@ SMALLEST_CLUSTER = 3
 def domain_bounds(values: npt.ArrayLike, factor: float) -> Floats:
     """Return the upper ends of the domains [0, U_j], U_j = `factor` * max_j ([idp], section 4).
 
-    The maximum depends on the data, so no epsilon covers these bounds. For a release, use bounds
-    that do not depend on the data. `values`, at least 0, have the shape (records, attributes);
-    `factor` is at least 1.
+    The maximum depends on the data, so no epsilon covers these bounds. Releases need bounds that do
+    not depend on it. `values`, at least 0, have the shape (records, attributes), and `factor` is at
+    least 1.
     """
     if not factor >= 1:
         raise DeniableError(f"the domain factor is {factor:g}; it must be at least 1")

@@ -179,8 +179,7 @@ class Clusters:
     def expand(self, of_clusters: Floats) -> Floats:
         """Return for each record, in the original order, the value of its cluster.
 
-        `of_clusters` has the shape (..., attributes, clusters), the result (..., records,
-        attributes).
+        Shapes: `of_clusters` (..., attributes, clusters), result (..., records, attributes).
         """
         given = np.asarray(of_clusters, dtype=float)
         expected = (self.ranking.attributes, self.number)

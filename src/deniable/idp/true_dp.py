@@ -1,8 +1,7 @@
 """Generate synthetic numeric records and classifiers with epsilon-differential privacy.
 
 They compete with [idp]'s methods at the same budget. The class of each record is public, and so are
-the bounds [0, U_j]. Two files are neighbours if they differ in the attributes' values of one
-record.
+the bounds [0, U_j]. Neighbours are files that differ in the values of one record.
 
 **Histograms.** For each attribute, the records of each class are counted in bins of equal width.
 Every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record that
@@ -47,9 +46,8 @@ BINS_TO_MAXIMUM = 16
 class NoisyHistograms:
     """Noisy counts of each attribute in each class.
 
-    `counts`, shape (attributes, classes, bins), are as released: unbiased, and possibly below 0.
-    Bins cut [0, U_j] into equal parts, with U_j in `upper`. Numbers of records, `class_counts`, are
-    public.
+    The released `counts`, shape (attributes, classes, bins), are unbiased and can be below 0. Bins
+    divide [0, U_j] equally, with U_j in `upper`. The sizes of classes, `class_counts`, are public.
     """
 
     counts: Counts
@@ -161,8 +159,7 @@ def median_log_densities(values: Floats, upper: float, epsilon: float) -> tuple[
 
     The score of a point is minus the distance between the number of values below it and half of
     all. One record changes it by at most 1. `values`, shape (records,), are clipped to [0,
-    `upper`]. Edges have the shape (records + 2,), log weights (records + 1,), -inf for a width of
-    0.
+    `upper`]. Edges have the shape (records + 2,), log weights (records + 1,), -inf at width 0.
     """
     ordered = np.sort(np.clip(np.asarray(values, dtype=float), 0.0, upper))
     edges = np.concatenate([[0.0], ordered, [upper]])
@@ -220,8 +217,7 @@ def rule_log_densities(
     classes are public and at most 1, so one record changes the score by at most 1. Widths are in
     units of U, `upper`. The `values` of the attribute and `labels`, 0 or 1, have the shape
     (records,). A rule drawn by the log weights has `epsilon`. Edges have the shape (records + 2,),
-    log weights (2, records + 1): by the class above the threshold, then by the threshold's
-    interval.
+    log weights (2, records + 1): by class above the threshold and interval.
     """
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")

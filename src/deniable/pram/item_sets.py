@@ -170,9 +170,9 @@ def item_set_supports(
     -------
     DataFrame
         One row per set: ``items`` (joined by " & "), ``size``, ``reported`` (proportion of
-        randomized records with all items), ``support`` (unbiased: may leave [0, 1]), and for the
-        targets "file" and "population" ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (score
-        intervals).
+        randomized records with all items), ``support`` (unbiased: may leave [0, 1]), and
+        ``standard_error_*``, ``ci_low_*``, ``ci_high_*`` (score intervals) for the targets "file"
+        and "population".
     """
     refuse_bad_confidence(confidence)
     places = [transactions.positions(items) for items in item_sets]

@@ -45,8 +45,7 @@ def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel
 
     All other categories have equal probabilities. In exact arithmetic, P[v, v] is at least
     `retention` (of v), and only rounding makes it larger. Retention probabilities are in [0, 1].
-    One for all `size` categories gives a `KeepOrReplace`; one for each, shape (size,), a
-    `DenseChannel`.
+    One for all `size` categories gives a `KeepOrReplace`, and shape (size,) a `DenseChannel`.
     """
     if size < 1:
         raise DeniableError(f"a matrix needs at least one category, not {size}")
@@ -92,8 +91,7 @@ def pram_matrix(
 ) -> Channel:
     """Return the channel of a block of attributes, based on its original frequencies.
 
-    Raises `DeniableError` if a required option is missing, an option does not apply, or the target
-    is infeasible.
+    Raises `DeniableError` if an option is missing or does not apply, or the target is infeasible.
 
     Parameters
     ----------
@@ -160,8 +158,7 @@ def matrix_from_file(path: Path | str, block: Domain) -> DenseChannel:
 
     The header and the first column have the block's cells. Each row belongs to an original
     category. Names of cells of several attributes are their categories, joined by " x ". Raises
-    `DeniableError`, with the name of the file, if it cannot be read, is not such a matrix, or has
-    other categories.
+    `DeniableError`, with the file's name, if it cannot be read or is not such a matrix.
     """
     named, cells = read_channel(path), block.cell_labels()
     if named.reports != named.categories:

@@ -1,8 +1,8 @@
 """Randomize a file by PRAM: by attribute, jointly and within strata ([pram], section 2).
 
 Unlike a respondent, the data owner has the whole file. So each stratum may have its own matrices,
-and a matrix may depend on the original frequencies. A protocol has all matrices, for each stratum
-and block of attributes.
+and a matrix may depend on the original frequencies. A protocol has the matrices of all strata and
+blocks.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence

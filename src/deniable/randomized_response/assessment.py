@@ -54,9 +54,8 @@ def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
 class AssessmentProtocol(ABC):
     """The messages of the parties, the estimates from them, and their epsilons.
 
-    Epsilons are for one party's randomized values before any sum;
-    `deniable.randomized_response.waiver` gives the reason. The `domain` has at least two
-    attributes.
+    Epsilons are for one party's randomized values before any sum (see
+    `deniable.randomized_response.waiver`). The `domain` has at least two attributes.
     """
 
     domain: Domain
@@ -104,7 +103,7 @@ class AttributeReports(AssessmentProtocol):
 
     All pairs use the same randomization of each attribute, with `p` and `reading` as in
     `deniable.randomized_response.protocols.rr_channel`. Dependences are measured on the randomized
-    values. If `inverted`, which is not in [multirr], they are measured on the estimated joint
+    values. If `inverted`, an addition to [multirr], they are measured on estimated joint
     distributions.
 
     Examples

@@ -2,8 +2,8 @@
 
 For RR-Independent the paper estimates a joint distribution by the product of marginals. In fact
 each pair of values went through the product of two matrices. So inverting both axes gives an
-estimate without bias, at the same epsilon. `shrink` weighs its larger variance against the bias of
-the product.
+estimate without bias, at the same epsilon. `shrink` weighs its larger variance against the
+product's bias.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -159,8 +159,7 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     marginals and of the dependence are uncorrelated. They are uncorrelated, to leading order, for
     channels that replace uniformly.
 
-    A singular channel has the weight 0. A singular attribute is estimated as uniform, with a
-    warning.
+    A singular channel has weight 0. A singular attribute is estimated as uniform, with a warning.
     """
     values = np.asarray(counts, dtype=float)
     joint = estimated_or_uniform(values, channel, lambda own, by: by.estimate(own, "own"))
@@ -174,8 +173,8 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
     """Shrink unbiased joint distributions to the product of their marginals; see `shrink`.
 
     `joint` has the shape (..., rows, columns). The `noise`, shape (...), is the total variance that
-    randomization adds to joint distribution minus product. It is infinite if only the marginals can
-    be estimated.
+    randomization adds to joint distribution minus product. It is infinite if only marginals are
+    estimated.
     """
     independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)

@@ -192,8 +192,7 @@ class Protocol:
 
     @cached_property
     def _reports(self) -> tuple[Domain, ...]:
-        # Cached, because a channel may have tens of thousands of randomized values, each with a
-        # name.
+        # Cached, because a channel may have tens of thousands of randomized values with names.
         pairs = zip(self.clusters, self.channels, strict=True)
         return tuple(as_reports(self.domain.project(names), channel) for names, channel in pairs)
 

@@ -132,8 +132,8 @@ class Network:
 class Party:
     """A party that follows the protocol.
 
-    The `indicator` is 1 if it has the counted combination, otherwise 0. `number` is the number of
-    its record.
+    The `indicator` is 1 if it has the counted combination, otherwise 0. Its record has the
+    `number`.
     """
 
     def __init__(self, number: int, indicator: int) -> None:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
     """Return the exact epsilons of a `protocol`, rounded up, by name of their column in tables.
 
-    ``record_epsilon`` is for the whole record. ``attribute_epsilon`` is the largest for a change in
-    one attribute.
+    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for one attribute.
     """
     of_attributes = protocol.epsilon_by_changed_attribute()
     return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}

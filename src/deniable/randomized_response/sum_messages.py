@@ -84,8 +84,7 @@ def empty_sum(
     """Return the total of zero records, with the terms of a `session` of `parties`.
 
     It counts the `pairs` of a `domain`, by default all. The `modulus` is above the number of
-    parties. Raises `DeniableError` for an invalid argument, or if a party has over `MAX_SHARES`
-    shares.
+    parties. Raises `DeniableError` for an invalid argument, or over `MAX_SHARES` shares per party.
     """
     tables = [tuple(sorted(pair, key=domain.position)) for pair in pairs]
     tables = tables or list(combinations(domain.names, 2))

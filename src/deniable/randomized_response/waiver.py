@@ -92,8 +92,7 @@ def aggregate_epsilon(
 
     It is the largest over all records of the other parties. `matrices` and `truths` are as in
     `aggregate_matrix`. By the proposition of this module it equals the epsilon of a single party's
-    randomized values, for any number of `parties`. Raises `DeniableError` if the enumeration is too
-    large.
+    randomized values, for any number of `parties`. Raises `DeniableError` for too many outcomes.
 
     Examples
     --------
@@ -142,8 +141,7 @@ def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fr
     the hockey-stick divergence between both counts if the value is 1 and if it is 0, the sum over
     counts of max(0, Pr(counts | 1) - claim Pr(counts | 0)). (For the opposite direction, exchange
     the values of the other parties.) The likelihood ratio of a count rises with it (the others'
-    counts are log-concave), so the positive terms lie above a staircase. The `claim` is
-    exp(epsilon).
+    counts are log-concave), so the positive terms lie above a staircase. `claim` is exp(epsilon).
 
     Examples
     --------

@@ -121,8 +121,7 @@ class Client:
     If a client continues, `answered` has its earlier answers. `agreed` raises `DeniableError` for a
     question that is not in the plan. A client refuses an infinite epsilon, unless it is
     `unbounded`. Epsilons add up by sequential composition. The sum over the combinations of a view
-    is exact, because their answers are independent. The sum over several questions is an upper
-    bound.
+    is exact, because their answers are independent. Over several questions it is an upper bound.
     """
 
     def __init__(

@@ -97,7 +97,7 @@ def collected_reports(design: CollectionDesign, reports: Sequence[BlockReport]) 
 
     There is at most one block report for each block and table that clients of the `design`
     randomize. With a memory, a client's answers are joined. Raises `DeniableError` if a table has
-    no answers.
+    none.
     """
     blocks: dict[int, dict[Combination, BlockReport]] = {}
     for report in sorted(reports, key=lambda each: each.block):

@@ -6,8 +6,7 @@ blocks and tables. Messages may be lost, repeated, late or malformed.
 
 `Collection` has the counts of whole blocks without clients, for many replicates in parallel. Their
 distribution is the same as in the protocol with one table. Given the table of their block, clients
-answer independently. So counts of true answers are binomial, and counts of fake answers are
-multinomial.
+answer independently. So counts of true answers are binomial, and of fake ones multinomial.
 """
 
 from collections import Counter, defaultdict

@@ -2,8 +2,7 @@
 
 Clients answer in blocks. A client with the table q returns its true cell with probability p, and
 otherwise a cell drawn from q: the channel P = p I + (1 - p) 1 q'. Equation (4) applies the inverse
-of that channel to the answers of the block. A `Rule` makes the table of the next block from the
-result.
+of that channel to the answers of the block. A `Rule` makes the next block's table from the result.
 
 Cells are the last axis of all arrays. There may be leading axes of replicates.
 """

@@ -33,8 +33,8 @@ def make_views(names: Sequence[str], size: int) -> tuple[View, ...]:
     Pairs come from a round robin, larger combinations from Baranyai's construction (On the
     factorization of the complete uniform hypergraph, 1975). Both attain `fewest_views`. Attributes
     of a combination, and combinations of a view, are in the order of `names`. Raises
-    `DeniableError` if a name occurs twice, `size` is not in 1 .. len(names), or there are over
-    200,000 combinations.
+    `DeniableError` if a name occurs twice, `size` is not in 1 .. len(names), or combinations exceed
+    200,000.
 
     Examples
     --------

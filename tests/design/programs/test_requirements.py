@@ -158,8 +158,8 @@ def test_proportions_must_be_a_distribution(proportions, fault):
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"epsilon": -1.0}, "epsilon is to be at most -1"),
-        ({"epsilon": 31.0}, "epsilon is to be at most 31"),
+        ({"epsilon": -1.0}, "the bound of epsilon is -1"),
+        ({"epsilon": 31.0}, "the bound of epsilon is 31"),
         ({"retention": 1.2}, "a retention of 1.2"),
         ({"change": {0: -0.1}}, "a change of -0.1"),
     ],
@@ -193,7 +193,7 @@ def test_requirements_of_other_categories(options, fault):
         ({}, "neither of matrix and power"),
         ({"power": 1.0, "matrix": [[0.0]]}, "both of matrix and power"),
         ({"power": 0.0}, "the power of the costs is 0"),
-        ({"power": 1.0, "at_most": -1.0}, "at most -1"),
+        ({"power": 1.0, "at_most": -1.0}, "the expected cost is -1"),
     ],
 )
 def test_costs_out_of_range(options, fault):

@@ -1,7 +1,7 @@
 """Requirements and losses as mathematical programs, and their solvers.
 
-Unless stated otherwise, proportions have shape (size,), matrices and their costs (size, size), with
-a row for each true category.
+Unless stated otherwise, proportions have the shape (size,). Matrices and their costs have the shape
+(size, size), with a row for each true category and a column for each response.
 """
 
 import lazy_loader

@@ -1,9 +1,9 @@
-"""The interior-point method that solves the program of `deniable.design.programs.relaxation`.
+"""Solve the program of `deniable.design.programs.relaxation` by an interior-point method.
 
-It keeps few staircases, takes in others by their prices, and lowers the barrier's weight meanwhile:
-one path to the optimum, not one for each set of staircases. The information J has size (size + 1) /
-2 entries, so a Newton step over thousands of staircases costs one factorisation of that size
-(Woodbury's formula).
+The method stores few staircases, adds others by their prices, and reduces the barrier's weight at
+the same time. So there is one path to the optimum, not one for each set of staircases. The
+information J has size (size + 1) / 2 entries, so a Newton step over thousands of staircases needs
+one factorisation of that size (Woodbury's formula).
 """
 
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ from deniable.design.programs.losses import InverseVariance, excesses
 from deniable.design.programs.relaxation import Program, decomposition, information, members
 from deniable.design.programs.requirements import Polytope
 
-NEWTON_STEPS = 6  # at one weight and one set of staircases, at most
-TAKEN_IN = 256  # staircases at a time
-FIRST_WEIGHT = 0.1  # this share of the loss, divided by the staircases
+NEWTON_STEPS = 6  # largest number at one weight and one set of staircases
+TAKEN_IN = 256  # staircases added at a time
+FIRST_WEIGHT = 0.1  # this proportion of the loss, divided by the number of staircases
 DECREASE = 0.15
 DUAL_SAFEGUARD = 1e6
 MAX_ROUNDS = 60
-MAX_PRICES = 26_000_000  # staircases times reports that are looked at, at most
-SOLVED = 2e-7  # the bound's distance from the program's value, relative
-ROUNDING = 1e-11  # the barrier's share of the value at which rounding takes over
-NEARLY = 1e-5  # and at which rounds without a better bound
-IDLE_ROUNDS = 3  # end it
+MAX_PRICES = 26_000_000  # largest number of checked staircases times responses
+SOLVED = 2e-7  # relative distance of the bound from the program's value
+ROUNDING = 1e-11  # the barrier's proportion of the value at which rounding dominates
+NEARLY = 1e-5  # below this proportion, the method ends after
+IDLE_ROUNDS = 3  # rounds without a better bound
 
 
 @dataclass
 class _Pairs:
-    """Numbers that must stay positive, each with a dual: their products are near the weight."""
+    """Numbers that must stay positive, with their duals; the products are near the weight."""
 
     primal: Floats
     dual: Floats
@@ -47,11 +47,11 @@ class _Pairs:
 
     @property
     def ratio(self) -> Floats:
-        """Dual by primal: the curvature of the barrier."""
+        """Dual divided by primal, the curvature of the barrier."""
         return np.asarray(self.dual / self.primal)
 
     def answer(self, change: Floats, weight: float) -> Floats:
-        """Return the change of the duals that goes with a change of the numbers."""
+        """Return the change of the duals for a change of the numbers."""
         return np.asarray(weight / self.primal - self.dual - self.ratio * change)
 
     def move(self, change: Floats, answer: Floats, weight: float) -> None:
@@ -62,11 +62,11 @@ class _Pairs:
 
 
 class CentralPath:
-    """A `program`'s iterates: `amounts` theta of the staircases kept, and `slacks` b_j - <A_j, P>.
+    """Iterates of a `program`: `amounts` theta of the stored staircases, `slacks` b_j - <A_j, P>.
 
-    For the largest cell also the `distances` of each cell's variance below a ceiling; their duals
-    are the weights w. `weight` is the barrier's. The staircase and the report of each amount are in
-    `codes`, which are rows of `staircases`, and `reports`.
+    For the largest cell there are also the `distances` of each cell's variance below a ceiling;
+    their duals are the weights w. `weight` is the weight of the barrier. For each amount, `codes`
+    has the row of its staircase in `staircases`, and `reports` its response.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CentralPath:
 
     @classmethod
     def started(cls, program: Program, centre: Floats, others: Sequence[Floats]) -> "CentralPath":
-        """Return the path's start: a matrix inside, decomposed, and the staircases of others.
+        """Return the start of the path: a decomposed interior matrix, and staircases of others.
 
         The matrix, `centre`, is in the interior of the `program`; `others` are further matrices.
         """
@@ -117,9 +117,9 @@ class CentralPath:
 
     @classmethod
     def among(cls, program: Program, columns: Floats) -> "CentralPath":
-        """Return the path to the best amounts of `columns`, staircases or not, and no others.
+        """Return the path to the best amounts of given `columns`, staircases or not.
 
-        They have the shape (size, columns), and are reports of the `program`.
+        They have the shape (size, columns), and are responses of the `program`.
         """
         lows = columns.min(axis=0)
         amounts = np.maximum(lows, 1e-3 * lows.mean())
@@ -127,12 +127,12 @@ class CentralPath:
         return cls(program, (columns / lows).T, own, np.zeros_like(own), amounts, np.zeros(0))
 
     def value(self) -> float:
-        """Return the loss of the iterate, which may still violate a requirement by rounding."""
+        """Return the loss of the iterate, which may violate a requirement by rounding."""
         cells = self._cells_of(self._features @ self.amounts.primal)
         return float(cells.max() if self.program.loss.worst else cells.sum())
 
     def columns(self) -> Floats:
-        """Return the reports of the iterate, shape (size, staircases in use)."""
+        """Return the responses of the iterate, shape (size, staircases in use)."""
         codes, places = np.unique(self.codes, return_inverse=True)
         amounts = np.bincount(places, self.amounts.primal)
         return np.asarray((self._staircases[codes] * amounts[:, None]).T)
@@ -151,8 +151,8 @@ class CentralPath:
             return False
         return True
 
-    # For the largest cell the program is "minimise a ceiling t with c_u + d_u = t, d >= 0": rows
-    # beside the requirements', whose multipliers are the weights of the cells.
+    # For the largest cell the program is "minimise a ceiling t with c_u + d_u = t, d >= 0". These
+    # are more rows besides the requirements, and their multipliers are the weights of the cells.
 
     def _step(self) -> float:
         weight, theta = self.weight, self.amounts
@@ -188,7 +188,7 @@ class CentralPath:
         return min(primal, dual)
 
     def _near(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the right side for theta, a root of the Hessian, the rows of cells, their gaps."""
+        """Return the right side for theta, a root of the Hessian, rows and gaps of cells."""
         loss, barrier = self.program.loss, self.weight / self.amounts.primal
         C = relaxation.inverse_information(y, self.program.size)
         slopes = relaxation.cell_gradients(C)
@@ -203,8 +203,8 @@ class CentralPath:
     def _multiplied(self, known: Floats, gaps: Floats) -> tuple[Floats, float]:
         """Return the multipliers of requirements and cells, and the change of the ceiling.
 
-        `known`, shape (rows, 1 + rows), has the rows' values of the step without multipliers, and
-        of each multiplier.
+        `known`, shape (rows, 1 + rows), has the values of the rows for the step without
+        multipliers, and for each multiplier.
         """
         program = self.program
         count = len(program.right)
@@ -232,10 +232,9 @@ class CentralPath:
         return np.asarray(np.einsum("jun,nu->jn", left, s, optimize=True))
 
     def priced(self) -> tuple[float, Floats]:
-        """Return the lower bound, and each staircase's gain minus its price.
+        """Return the lower bound, and the gain of each staircase minus its price.
 
-        The latter, of shape (reports, 2 ** size), is minus infinity for constant staircases, which
-        are not informative.
+        The latter, shape (reports, 2 ** size), is -inf for constant, uninformative staircases.
         """
         program, loss = self.program, self.program.loss
         C = relaxation.inverse_information(self._features @ self.amounts.primal, program.size)
@@ -249,7 +248,7 @@ class CentralPath:
         gains = np.einsum("su,su->s", s @ ((C * weights) @ C), s) / (s @ loss.proportions)
         excess = gains - prices @ s.T
         excess[:, [0, -1]] = -np.inf
-        # One more for every row that sums to 1: a staircase then pays its own sum more.
+        # If every row price rises by 1, a staircase pays its own sum more.
         shift = float(np.max(excess.max(axis=0) / s.sum(axis=1)))
         paid = float(k @ program.right) + shift * program.size
         bound = -np.inf
@@ -258,7 +257,7 @@ class CentralPath:
         return bound, excess
 
     def advance(self, excess: Floats) -> None:
-        """Take in staircases by their `excess`, from `priced`; lower the weight if it is small."""
+        """Add staircases by their `excess`, from `priced`; reduce the weight if it is small."""
         taken = self._take_in(excess)
         if not taken or excess.max() < 10 * self.weight / self.amounts.primal.max():
             self.weight *= DECREASE
@@ -289,7 +288,7 @@ class CentralPath:
 
 
 def _root(hessian: Floats) -> Floats:
-    """Return L with L L' near a matrix that is positive definite to rounding."""
+    """Return L with L L' near a matrix that is positive definite up to rounding."""
     ridge = 1e-13 * float(np.trace(hessian)) / len(hessian)
     for _ in range(12):
         try:
@@ -305,8 +304,8 @@ def relax(
     """Solve the convex program, and bound the `loss` of every channel in a `polytope`.
 
     Its epsilon is bounded, and `centre` is a matrix in its interior. The staircases of `others` are
-    included first. Returns the best channel found with any number of reports, shape (size,
-    reports), and the bound; None if there are over 16 categories.
+    included first. Returns the best channel found with any number of responses, shape (size,
+    reports), and the bound, or None if there are over 16 categories.
     """
     if polytope.size > relaxation.MAX_ENUMERATED:
         return None
@@ -322,7 +321,7 @@ def relax(
         best = max(best, bound)
         value = path.value()
         left = path.weight * path.codes.size / abs(value)
-        if abs(value - best) <= SOLVED * abs(value):  # below the bound rows do not sum to 1 yet
+        if abs(value - best) <= SOLVED * abs(value):  # if below, rows do not sum to 1 yet
             break
         if left <= ROUNDING or (left <= NEARLY and idle >= IDLE_ROUNDS):
             break

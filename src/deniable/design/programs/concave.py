@@ -1,10 +1,10 @@
-"""Concave losses: lower bounds by secants, and local minima at vertices by tangents.
+"""Bound concave losses by secants, and find local minima at vertices by tangents.
 
-The variances of an invariant matrix's own proportions, (2.4) of [pram], are sums of pi_u (P - P^2)
-over entries P of the matrix. They are concave in each entry. On an interval [l, h] of that entry
-P - P^2 is at least its secant, (1 - l - h) P + l h, so that a linear program bounds the loss from
-below. Tangents at a matrix lie above the loss, so that a linear program finds a better matrix.
-Repeated, it ends at a vertex, which is a local minimum.
+The variances of the responses' own proportions, (2.4) of [pram], are sums of pi_u (P - P^2) over
+entries P of the invariant matrix. They are concave in each entry. On an interval [l, h] of that
+entry P - P^2 is at least its secant, (1 - l - h) P + l h. So a linear program bounds the loss from
+below. Tangents at a matrix are above the loss, so a linear program finds a better matrix. Repeated,
+it ends at a vertex, which is a local minimum.
 
 The bound follows from the dual variables of the program by weak duality, for any tolerance of
 the solver. It is exact for two categories, and mostly loose for more.
@@ -40,12 +40,12 @@ class Concave:
     def _least(
         self, slopes: Floats, constants: Floats, low: Floats, high: Floats
     ) -> Bounded | None:
-        """Minimise sum or maximum of <slopes[:, v], P[:, v]> + constants[v], low <= P <= high."""
+        """Minimize sum or maximum of <slopes[:, v], P[:, v]> + constants[v], low <= P <= high."""
         inner, size = self.polytope, self.polytope.size
         entries, variables = inner.entries, inner.variables
         lowest, highest = np.zeros(variables), np.ones(variables)
         lowest[:entries], highest[:entries] = low.ravel(), high.ravel()
-        if self.loss.worst:  # the least ceiling, one more variable, of all cells
+        if self.loss.worst:  # one more variable, the least ceiling of all cells
             left, right, equal_left, equal_right = inner.constraints
             cells = sparse.kron(np.ones((size, 1)), sparse.eye_array(size))
             each = (sparse.diags_array(slopes.ravel()) @ cells).T
@@ -70,7 +70,7 @@ class Concave:
         return Bounded(P / P.sum(axis=1, keepdims=True), found.bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
-        """Return a vertex with a loss not above that of `P`, a feasible matrix, by tangents."""
+        """Return a vertex with at most the loss of `P`, a feasible matrix, by tangents."""
         value = self.loss.value(P)
         zeros, ones = np.zeros_like(P), np.ones_like(P)
         for _ in range(TANGENT_STEPS):
@@ -85,7 +85,7 @@ class Concave:
         return P
 
     def bound(self) -> float:
-        """Return a lower bound of the loss, by the secants over `box`."""
+        """Return a lower bound of the loss, from the secants over `box`."""
         low, high = self.box()
         pi = self.loss.proportions[:, None]
         slopes = pi * (1 - low - high)
@@ -94,17 +94,17 @@ class Concave:
         return 0.0 if least is None else least.bound
 
     def box(self) -> tuple[Floats, Floats]:
-        """Return bounds of each entry that follow from sums of rows, invariance and epsilon."""
+        """Return bounds of each entry from sums of rows, invariance and epsilon."""
         pi, ratio = self.loss.proportions, self.polytope.ratio
         low, high = np.zeros((pi.size, pi.size)), np.ones((pi.size, pi.size))
-        if np.isfinite(ratio):  # the mean pi_v of column v, of which no entry is over ratio times
+        if np.isfinite(ratio):  # column v has the mean pi_v; entries differ by at most the ratio
             others = 1 - pi[:, None]
             low = pi / (pi[:, None] + others * ratio)
             high = np.minimum(ratio * pi / (ratio * pi[:, None] + others), 1.0)
         high[self.polytope.zeros] = 0.0
         low[self.polytope.zeros] = 0.0
         for group in self.polytope.groups:
-            own = group.categories * 2  # of one category: its entry on the diagonal
+            own = group.categories * 2  # the diagonal entry of one category
             if group.kind == "retention":
                 low[own] = group.bound
             elif group.kind == "change":
@@ -113,7 +113,7 @@ class Concave:
         for _ in range(PROPAGATIONS):
             high = np.minimum(high, 1 - low.sum(axis=1, keepdims=True) + low)
             low = np.maximum(low, 1 - high.sum(axis=1, keepdims=True) + high)
-            # Column v has the mean pi_v: what the others leave of it to entry u.
+            # Column v has the mean pi_v; its other entries bound entry u.
             most = (pi - pi @ low + pi[:, None] * low)[present] / pi[present, None]
             least = (pi - pi @ high + pi[:, None] * high)[present] / pi[present, None]
             high[present] = np.minimum(high[present], most)

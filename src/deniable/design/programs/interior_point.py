@@ -1,9 +1,9 @@
-"""Local minima of a loss over a polytope, by a primal-dual interior-point method.
+"""Find local minima of a loss over a polytope by a primal-dual interior-point method.
 
 The variances by inversion are smooth but not convex, and have exact Hessians. A Newton step
-minimises the quadratic model of loss and barrier. If that is not convex, the least necessary share
-of the loss's concave part is left out. The step ends where the barrier function stops falling. As
-the barrier's weight falls to rounding, iterates end at a local minimum, on the binding constraints.
+minimizes the quadratic model of loss and barrier. If the model is not convex, the least necessary
+part of the loss's concave part is left out. The step ends when the barrier function stops falling.
+As the barrier's weight falls to rounding, iterates reach a local minimum, on binding constraints.
 """
 
 import math
@@ -19,29 +19,29 @@ from deniable.design.programs.linear import Constraints
 from deniable.design.programs.losses import Expansion, InverseVariance
 from deniable.design.programs.requirements import Polytope, padded
 
-FIRST_WEIGHT = 0.1  # of the barrier: this share of the loss, divided by the constraints
+FIRST_WEIGHT = 0.1  # of the barrier: this proportion of the loss, over the number of constraints
 DECREASE = 0.2
-FAST = 10.0  # a weight falls to its power 1.5, times the root of this, where that is less
+FAST = 10.0  # a weight falls to its power 1.5 times the root of this, if that is less
 TO_BOUNDARY = 0.99
-CENTRED = 10.0  # a step is near enough to the central path at this multiple of the weight
+CENTRED = 10.0  # up to this multiple of the weight, a step is near the central path
 DUAL_SAFEGUARD = 1e8
 LEAST_DAMPING = 0.05
 STIFF = 10.0
-FEW_ENTRIES = 4  # of a constraint: most have one or two
+FEW_ENTRIES = 4  # most constraints have one or two entries
 MAX_STEPS = 200
-LEAST_ROOM = 1e-7  # what constraints must leave for a polytope to count as having an interior
+LEAST_ROOM = 1e-7  # least slack of a polytope with an interior
 TIGHTENED = (0.5, 0.9, 0.99)
-"""A point inside has one of these shares of the epsilon that is allowed."""
+"""An interior point has one of these proportions of the allowed epsilon."""
 
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """The relative interior of a polytope, over the free variables: those not always zero.
+    """The relative interior of a polytope, over its free variables.
 
-    The constraints are A x <= b (`left`, shape (inequalities, free), and `right`) and E x = e
-    (`equal_left`, of full rank, and `equal_right`), with x the free variables. These have the
-    positions `free` among the variables of the `polytope`. At the `centre`, shape (free,), no
-    inequality binds.
+    Free variables are not always zero. The constraints are A x <= b (`left`, shape (inequalities,
+    free), and `right`) and E x = e (`equal_left`, of full rank, and `equal_right`), with x the free
+    variables. These have the positions `free` among the variables of the `polytope`. At the
+    `centre`, shape (free,), no inequality binds.
     """
 
     polytope: Polytope
@@ -54,13 +54,13 @@ class Interior:
 
     @cached_property
     def free_entries(self) -> Positions:
-        """The free variables that are entries of the matrix; they come first."""
+        """The free variables that are entries of the matrix; they are the first ones."""
         return np.asarray(self.free[self.free < self.polytope.entries])
 
     def among_free(self, matrix: Floats) -> Floats:
         """Return the free part of a `matrix` over all entries: (free entries, free entries)."""
         entries = self.free_entries
-        if entries.size == len(matrix):  # as nearly always: no copy
+        if entries.size == len(matrix):  # nearly always, and without a copy
             return matrix
         return np.asarray(matrix[np.ix_(entries, entries)])
 
@@ -73,7 +73,7 @@ class Interior:
 
     @cached_property
     def _products(self) -> tuple[Positions, Positions, Floats, Positions, Floats]:
-        """Products of a row's entries: row, place, product; and rows of many: number, entries."""
+        """Products of entries in short rows (row, place, product), long rows (number, entries)."""
         counts = np.diff(self.left.indptr)
         rows, flat, products = [], [], []
         for count in range(1, FEW_ENTRIES + 1):
@@ -99,15 +99,15 @@ class Interior:
         return np.asarray(self.left.toarray())
 
     def slacks(self, x: Floats) -> Floats:
-        """Return b - A x of a point `x`, shape (free,): the slack of each inequality."""
+        """Return b - A x of a point `x`, shape (free,), the slack of each inequality."""
         return np.asarray(self.right - self.rows @ x)
 
     def inside(self, P: Floats, share: float) -> Floats:
-        """Return a point inside: a mixture of a matrix `P` and, to a `share`, of the centre.
+        """Return an interior point: `P` mixed with the proportion `share` of the centre.
 
-        The share is in (0, 1], and the point is given by its free variables. The entries first
-        share out, by their squares, the residuals of the equations. If the result is outside, the
-        point is between the centre and the boundary.
+        `share` is in (0, 1], and the point is given by its free variables. First the residuals of
+        the equations are distributed over the entries, in proportion to their squares. If the
+        result is outside, the point is between the centre and the boundary.
         """
         target = self.polytope.point(P)[self.free]
         weights = target**2 + 1e-12
@@ -121,7 +121,7 @@ class Interior:
 
 
 def interior(polytope: Polytope) -> Interior | None:
-    """Return the interior of a `polytope`, None if it has none beyond rounding."""
+    """Return the interior of a `polytope`, or None if it is empty or within rounding."""
     free = np.flatnonzero(~polytope.zeros.ravel())
     if not math.isfinite(polytope.ratio):
         return _interior_of(polytope, free, _centre(polytope, free))
@@ -135,7 +135,7 @@ def interior(polytope: Polytope) -> Interior | None:
 
 
 def _centre(polytope: Polytope, free: Positions) -> Floats | None:
-    """Return a point of the largest slack t, which is also a floor of the ceilings or entries."""
+    """Return a point of the largest slack t, also a lower bound of the ceilings or entries."""
     others = polytope.without("forbidden", "allowed")
     left, right, equal_left, equal_right = others.constraints
     groups = [group for group in others.groups if not group.equality]
@@ -162,7 +162,7 @@ def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> 
     centre = polytope.point(polytope.matrix(entries))[free]
     left, right, *_ = polytope.without("forbidden", "allowed").constraints
     left = left[:, free]
-    kept = np.flatnonzero(np.diff(left.indptr))  # others speak of zeros alone
+    kept = np.flatnonzero(np.diff(left.indptr))  # other rows have only zero variables
     left, right = left[kept], right[kept]
     if not math.isfinite(polytope.ratio):
         left = sparse.vstack([left, -sparse.eye_array(free.size)], format="csr")
@@ -171,7 +171,7 @@ def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> 
     equal = equal_left[:, free].toarray()
     _, triangle, order = linalg.qr(equal.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(triangle))
-    # Equations that follow from others are left out.
+    # Redundant equations are left out.
     chosen = np.sort(order[: int(np.sum(diagonal > 1e-10 * diagonal[0]))])
     equal, equal_right = equal[chosen], equal_right[chosen]
     inside = np.min(right - left @ centre, initial=np.inf) > 0
@@ -213,7 +213,7 @@ class Descent:
         unit = max(self.loss.scale(inner.matrix(x)), 1e-12) / len(inner.right)
         weight = first * unit
         duals = weight / inner.slacks(x)
-        cells: Floats | None = None  # weights of those of which the loss is a smoothed maximum
+        cells: Floats | None = None  # weights if the loss is a smoothed maximum
         damping = 0.0
         for _ in range(MAX_STEPS):
             model = self.loss.expansion(inner.matrix(x), weight, cells)
@@ -252,7 +252,7 @@ class Descent:
         hessian[:count, :count] += inner.among_free(model.hessian) * scales[:count, :count]
         concave = inner.among_free(model.concave)
         equal = inner.equal_left * unit
-        # Only directions in which the equations go on to hold have to curve upwards.
+        # Only in directions that keep the equations must the model be convex.
         hessian += (
             STIFF * np.abs(hessian).max() * (equal.T @ equal) / np.sum(equal**2, axis=1).max()
         )
@@ -284,9 +284,9 @@ class Descent:
 
 
 def _multipliers(left: Floats, right: Floats) -> Floats:
-    """Return the multipliers of equations, the least ones if rounding leaves them undecided.
+    """Return the multipliers of equations, or the least ones if they are singular up to rounding.
 
-    Near the boundary, whether a pivot is tiny or 0 depends on the machine's linear algebra.
+    Near the boundary, the machine's linear algebra decides whether a pivot is tiny or 0.
     """
     try:
         return np.asarray(np.linalg.solve(left, right))
@@ -297,7 +297,7 @@ def _multipliers(left: Floats, right: Floats) -> Floats:
 def _factorised(
     hessian: Floats, concave: Floats, scales: Floats, damping: float
 ) -> tuple[Floats, float]:
-    """Return the Cholesky factor of a Hessian without the necessary share of its concave part."""
+    """Return the Cholesky factor of a Hessian without a necessary part of its concave part."""
     count = len(concave)
     damping, ridge = damping if damping >= LEAST_DAMPING else 0.0, 0.0
     while True:
@@ -306,29 +306,29 @@ def _factorised(
             damped[:count, :count] += damping * scales[:count, :count] * concave
         if ridge:
             damped[np.diag_indices(len(damped))] += ridge
-        # The matrix is symmetric: its transpose is it, in LAPACK's order.
+        # The matrix is symmetric, so its transpose is the same matrix in LAPACK's order.
         factor, failed = linalg.lapack.dpotrf(damped.T, lower=True, clean=False, overwrite_a=True)
         if not failed:
             return factor, damping
         if damping < 1:
             damping = min(max(2 * damping, 2 * LEAST_DAMPING), 1.0)
-        else:  # convex but for rounding
+        else:  # convex except for rounding
             ridge = max(10 * ridge, 1e-10)
 
 
 def _weight_changes(model: Expansion, interior: Interior, dx: Floats, weight: float) -> Floats:
-    """Return the change of the cells' weights that goes with a step."""
+    """Return the change of the cells' weights in a step."""
     if not model.above.size:
         return np.zeros(0)
     entries = interior.free_entries
     rise = model.slopes[:, entries] @ dx[: entries.size]
-    fall = model.stiffness @ rise / model.stiffness.sum() - rise  # beside their common ceiling
+    fall = model.stiffness @ rise / model.stiffness.sum() - rise  # relative to their common ceiling
     own = model.stiffness * model.above
     return np.asarray(weight / model.above - own - model.stiffness * fall)
 
 
 def to_boundary(values: Floats, change: Floats) -> float:
-    """Return the longest step along `change`, up to 1, that keeps `values` positive by a margin."""
+    """Return the longest step along `change`, up to 1, that keeps `values` clearly positive."""
     ratio = np.min(change / values, initial=0.0)
     return float(min(1.0, -TO_BOUNDARY / ratio)) if ratio < 0 else 1.0
 

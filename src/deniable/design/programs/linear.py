@@ -1,7 +1,7 @@
-"""Linear programs by HiGHS, with bounds that do not depend on its tolerances.
+"""Solve linear programs by HiGHS, with bounds that do not depend on its tolerances.
 
-HiGHS is called directly, not through cvxpy or SciPy: a search solves hundreds of programs over the
-same constraints, each a few steps from the last solution.
+HiGHS is called directly, not through cvxpy or SciPy, because a search solves hundreds of programs
+over the same constraints, each a few steps from the last solution.
 """
 
 import math
@@ -19,8 +19,8 @@ from deniable.errors import DeniableError, from_extras
 with from_extras():
     import highspy
 
-Highs: Any = highspy.Highs  # whose methods have no types
-TOLERANCE = 1e-10  # the tightest that HiGHS takes
+Highs: Any = highspy.Highs  # its methods have no types
+TOLERANCE = 1e-10  # the smallest that HiGHS accepts
 OPTIONS = {
     "output_flag": False,
     "threads": 1,
@@ -36,9 +36,9 @@ OPTIMAL = highspy.HighsModelStatus.kOptimal
 class Solution:
     """The minimum of a linear program: the `x` and the `value`.
 
-    No feasible x has a smaller value than the `bound`, by weak duality. The dual variables are
+    By weak duality no feasible x has a smaller value than the `bound`. The dual variables are
     clipped to their signs, and the rest of the objective is counted at the variables' own bounds.
-    The `prices` are the decrease of the value if one unit more of each inequality were allowed.
+    The `prices` are the decreases of the value if an inequality allows one unit more.
     """
 
     x: Floats
@@ -48,7 +48,7 @@ class Solution:
 
 
 class Constraints:
-    """A x <= b and E x = e, under which linear functions are minimised, one after the other.
+    """Constraints A x <= b and E x = e, under which linear functions are minimized in turn.
 
     A (`left`) and E (`equal_left`) are sparse arrays, shapes (inequalities, variables) and
     (equations, variables); b and e are `right` and `equal_right`.
@@ -78,10 +78,10 @@ class Constraints:
     def minimise(
         self, objective: Floats, low: Floats | None = None, high: Floats | None = None
     ) -> Solution | None:
-        """Minimise `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
+        """Minimize `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
 
         All three have the shape (variables,). Returns None if no x is feasible. Raises
-        `DeniableError` if the solver gives up.
+        `DeniableError` if the solver fails.
         """
         lowest = np.zeros(objective.size) if low is None else low
         highest = np.full(objective.size, np.inf) if high is None else high
@@ -92,7 +92,7 @@ class Constraints:
         self._solver.changeColsBounds(objective.size, everything, lowest, highest)
         self._solver.run()
         status = self._solver.getModelStatus()
-        if status not in (OPTIMAL, INFEASIBLE):  # from the end of the last program: start anew
+        if status not in (OPTIMAL, INFEASIBLE):  # start again without the last solution
             self._solver.clearSolver()
             self._solver.setOptionValue("presolve", "on")
             self._solver.run()
@@ -104,7 +104,7 @@ class Constraints:
             raise DeniableError(
                 "a linear program of the design was not solved "
                 f"({self._solver.modelStatusToString(status)}); round the numbers of the "
-                "requirements, or ask for less"
+                "requirements, or relax them"
             )
         found, count = self._solver.getSolution(), len(self._right)
         x, duals = np.array(found.col_value), np.array(found.row_dual)
@@ -118,7 +118,7 @@ class Constraints:
 
 @dataclass(frozen=True, eq=False)
 class Bounded:
-    """The best matrix `P` that was found, and a `bound`: no feasible one has a smaller loss."""
+    """The best matrix `P` that was found, and a lower `bound` of the loss of feasible ones."""
 
     P: Floats
     bound: float
@@ -128,9 +128,9 @@ class Bounded:
 class LinearPrograms:
     """Linear programs over one `polytope`.
 
-    Variables are the excess of each entry over the floor of its column, which is its ceiling h_v
-    divided by the ratio, and the ceilings. So an entry on its floor has an excess of exactly 0,
-    even if exp(-epsilon) is smaller than the solver's tolerance.
+    Variables are the ceilings h_v of the columns, and the excess of each entry over the floor of
+    its column, which is h_v / ratio. So an entry on its floor has an excess of exactly 0, even if
+    exp(-epsilon) is smaller than the solver's tolerance.
     """
 
     polytope: Polytope

@@ -1,15 +1,15 @@
-"""The losses that a design can minimise, of one record.
+"""Losses that a design can minimize, for one record.
 
 All are n times a variance, or a proportion of records, so they do not depend on the number of
-records. With P[u, v] = Pr(report v | true u), lambda = P' pi and M the inverse of P:
+records. With P[u, v] = Pr(response v | true u), lambda = P' pi and M the inverse of P:
 
 - estimate by inversion, (1.2) of [pram]: the variance of cell u is sum_v lambda_v M[v, u]^2 -
   pi_u^2 in a population and sum_v lambda_v M[v, u]^2 - pi_u in a file, the diagonals of (1.3) and
-  of its last term. It is not convex in P: relabelling the reports keeps it, and the mean of all
-  relabellings is singular.
-- the reports' own proportions, of an invariant matrix: lambda_v - sum_u pi_u P[u, v]^2 in a file,
-  the diagonal of (2.4), and pi_v (1 - pi_v) more in a population, (2.5). Concave in P: least at one
-  of many vertices of the feasible set.
+  of its last term. It is not convex in P: relabelling the responses does not change it, and the
+  mean of all relabellings is singular.
+- the responses' own proportions, for an invariant matrix: lambda_v - sum_u pi_u P[u, v]^2 in a
+  file, the diagonal of (2.4), and pi_v (1 - pi_v) more in a population, (2.5). It is concave in P,
+  and least at one of many vertices of the feasible set.
 - proportions of changed records and expected costs: linear in P.
 """
 
@@ -26,7 +26,7 @@ from deniable.channels import Target
 LossName = Literal["trace", "changed", "worst_cell", "distance"]
 EstimatorName = Literal["inverse", "reports"]
 MAX_CONDITION = 1e12
-"""Beyond it a matrix counts as singular, as for `deniable.channels.DenseChannel`."""
+"""With a larger condition number a matrix is singular, as for `deniable.channels.DenseChannel`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,10 @@ class Expansion:
     """A smooth loss near a matrix: its `gradient`, shape (size, size), and `hessian`.
 
     The Hessian has the entries of P in the order of `P.ravel()`, shape (size * size, size * size).
-    Adding the `concave` matrix to it leaves no negative eigenvalue. If the loss is a smoothed
-    maximum of cells, their gradients are the `slopes`, shape (cells, size * size). The ceiling is
-    `above` each by this distance. The `stiffness` is the change of a cell's weight by a change of
-    the cell relative to the others, both of shape (cells,).
+    Its sum with the `concave` matrix has no negative eigenvalue. If the loss is a smoothed maximum
+    of cells, their gradients are the `slopes`, shape (cells, size * size). `above`, shape (cells,),
+    has the distance of the ceiling above each cell. `stiffness`, shape (cells,), is the change of a
+    cell's weight by a change of the cell relative to the others.
     """
 
     gradient: Floats
@@ -52,7 +52,7 @@ class Expansion:
 class Linear:
     """An expected cost, the sum over u and v of pi_u P[u, v] cost[u, v].
 
-    The `weights` are pi_u cost[u, v]: for the proportion of changed records pi_u off the diagonal.
+    The `weights` are pi_u cost[u, v]; for the proportion of changed records, pi_u off the diagonal.
     """
 
     weights: Floats
@@ -66,8 +66,8 @@ class Linear:
 class Variance(ABC):
     """The variances of the cells' estimates: their sum, or the largest if `worst`.
 
-    The true or expected `proportions` have the shape (size,) and sum 1. Sampling adds to the
-    variances if `target` is "population", and not if it is "file".
+    The true or expected `proportions`, shape (size,), sum to 1. Sampling adds to the variances if
+    `target` is "population", but not if it is "file".
     """
 
     proportions: Floats
@@ -86,7 +86,7 @@ class Variance(ABC):
 
 @dataclass(frozen=True, eq=False)
 class ReportsVariance(Variance):
-    """Variances of the reports' own proportions under an invariant matrix ([pram], (2.4), (2.5)).
+    """Variances of the responses' own proportions under an invariant matrix ([pram], (2.4), (2.5)).
 
     The `proportions`, the `target` and `worst` are as in `Variance`.
     """
@@ -97,7 +97,7 @@ class ReportsVariance(Variance):
 
     @property
     def sampling(self) -> Floats:
-        """The variance by sampling: 0 if the target is the file."""
+        """The variance from sampling, 0 if the target is the file."""
         pi = self.proportions
         return np.asarray(pi * (1 - pi) if self.target == "population" else np.zeros(pi.size))
 
@@ -106,9 +106,9 @@ class ReportsVariance(Variance):
 class InverseVariance(Variance):
     """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record.
 
-    The `proportions`, the `target` and `worst` are as in `Variance`. The largest of c_1 .. c_k is
-    smoothed as the least t - s * sum log(t - c_u) over t, with s the sharpness, as an
-    interior-point method does for "minimise t with c_u <= t".
+    The `proportions`, the `target` and `worst` are as in `Variance`. The smoothed maximum of c_1 ..
+    c_k is the least t - s * sum log(t - c_u) over t, with s the sharpness. This is the barrier of
+    "minimize t with c_u <= t" in an interior-point method.
     """
 
     def cells(self, P: Floats) -> Floats:
@@ -120,18 +120,18 @@ class InverseVariance(Variance):
 
     @property
     def own(self) -> Floats:
-        """The numbers subtracted from the diagonal of J^-1, of P'^-1 diag(lambda) P^-1."""
+        """The numbers subtracted from the diagonal of J^-1 = P'^-1 diag(lambda) P^-1."""
         pi = self.proportions
         return np.asarray(pi**2 if self.target == "population" else pi)
 
     def scale(self, P: Floats) -> float:
-        """Return what randomization by `P` adds to the loss, as a scale of differences."""
+        """Return the part of the loss from randomization by `P`, as a scale of differences."""
         return replace(self, target="file").value(P)
 
     def smooth(self, P: Floats, sharpness: float) -> float:
-        """Return the trace under `P`, or the largest variance smoothed: slightly more.
+        """Return the trace under `P`, or the smoothed largest variance, which is slightly larger.
 
-        The smaller the `sharpness`, above 0, the smaller the difference.
+        The smaller the `sharpness`, above 0, the smaller is the difference.
         """
         cells = self.cells(P)
         if not np.all(np.isfinite(cells)):
@@ -144,8 +144,8 @@ class InverseVariance(Variance):
     def expansion(self, P: Floats, sharpness: float, weights: Floats | None = None) -> Expansion:
         """Return gradient and Hessian of the smooth loss at `P`, a matrix that is not singular.
 
-        The `sharpness` is as in `smooth`. `weights` belong to the cells in the Hessian of a
-        smoothed maximum; by default they are the weights in its gradient.
+        The `sharpness` is as in `smooth`. `weights` are the cells' weights in the Hessian of a
+        smoothed maximum, by default the weights in its gradient.
         """
         if not self.worst:
             return Expansion(*self._weighted(P, np.ones(len(P))))
@@ -163,8 +163,8 @@ class InverseVariance(Variance):
     # The coefficients of t and t^2 of sum_v lambda_v M_v W M_v', with W the diagonal of weights,
     # are the gradient and half the Hessian.
 
-    # Of the information J the loss is convex, and J is a convex function of P (see
-    # `programs.relaxation`): the concave part is that of the second derivative of J.
+    # The loss is a convex function of the information J, and J is a convex function of P (see
+    # `programs.relaxation`). The concave part comes from the second derivative of J.
 
     def _weighted(self, P: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gradient, Hessian and its concave part of the sum of weights[u] * cells[u]."""
@@ -206,8 +206,8 @@ class InverseVariance(Variance):
 def excesses(cells: Floats, sharpness: float) -> Floats:
     """Return t - c_u > 0 for numbers c_u, the `cells`: the sum of `sharpness` / (t - c_u) is 1.
 
-    This t minimises t - sharpness * sum log(t - c_u). The terms of the sum are the weights of the
-    c_u in the gradient of the minimum, the smoothed maximum.
+    This t minimizes t - sharpness * sum log(t - c_u), and the minimum is the smoothed maximum. The
+    terms of the sum are the weights of the c_u in its gradient.
     """
     gaps = cells.max() - cells
     step = sharpness * cells.size
@@ -222,10 +222,10 @@ def excesses(cells: Floats, sharpness: float) -> Floats:
 
 
 def inverse_of_information(P: Floats, proportions: Floats) -> Floats:
-    """Return J^-1, J the sum of p_v p_v' / (pi' p_v) over columns; infinite if it is singular.
+    """Return J^-1, with J the sum of p_v p_v' / (pi' p_v) over columns; infinite if singular.
 
-    The columns p_v belong to `P`, the `proportions` are pi. Orthogonal factors of P' with its rows
-    scaled do not square the condition.
+    `P` has the columns p_v, and the `proportions` are pi. Orthogonal factors of P' with scaled rows
+    do not square the condition number.
     """
     shares = proportions @ P
     _, R = np.linalg.qr((P[:, shares > 0] / np.sqrt(shares[shares > 0])).T)
@@ -237,7 +237,7 @@ Loss = Linear | InverseVariance | ReportsVariance
 
 
 def inverse(P: Floats) -> Floats | None:
-    """Return the inverse of a square matrix `P`, None if it is singular to rounding."""
+    """Return the inverse of a square matrix `P`, or None if it is singular up to rounding."""
     try:
         M = np.linalg.inv(P)
     except np.linalg.LinAlgError:
@@ -257,8 +257,7 @@ def loss_of(
     """Return a loss by its `name`: "trace", "changed", "worst_cell" or "distance".
 
     The `proportions` have the shape (size,). The `estimator` and the `target` are for "trace" and
-    "worst_cell". For "distance", `costs`, shape (size, size), are the costs of reporting v if u is
-    true.
+    "worst_cell". "distance" has `costs` of the response v if u is true, shape (size, size).
     """
     pi = proportions
     if name == "changed":

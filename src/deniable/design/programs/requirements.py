@@ -1,8 +1,8 @@
-"""Requirements of a channel, and the polytope of the channels that meet them: all are linear.
+"""Requirements of a channel, all linear, and the polytope of the channels that meet them.
 
 Points of the polytope are x = (P, h): the entries of the matrix row by row, then, if epsilon is
-bounded, a ceiling for each column. With E the bound, h_v >= P[u, v] >= exp(-E) h_v for all u and v
-means that no two entries of a column differ by a factor of more than exp(E).
+bounded, a ceiling for each column. With the bound E, h_v >= P[u, v] >= exp(-E) h_v for all u and v
+means that entries of a column differ by a factor of at most exp(E).
 """
 
 import math
@@ -19,18 +19,18 @@ from deniable.channels import MAX_EPSILON
 from deniable.errors import DeniableError
 
 Floors = float | Sequence[float] | Mapping[int, float]
-"""A number for all categories, one for each in order, or numbers for some by position."""
+"""One number for all categories, one for each in order, or numbers for some by position."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """Costs of reporting v if u is true, and a bound of the expected cost.
+    """Costs of the response v if u is true, and a bound of the expected cost.
 
-    The costs are a `matrix`, shape (size, size), not negative and usually 0 on the diagonal; or,
-    for categories in order, |u - v| ** `power`, in (0, 10]. The expected cost of a record is
-    `at_most` this, under the proportions of the design: a requirement. Without it the costs only
-    serve the loss "distance". Raises `DeniableError` unless exactly one of matrix and power is
-    given, and numbers are in range.
+    The costs are a `matrix`, shape (size, size), not negative and usually 0 on the diagonal. For
+    ordered categories they can be |u - v| ** `power`, with the power in (0, 10]. `at_most` is a
+    requirement, the upper bound of the expected cost of a record under the proportions of the
+    design. Without it the costs are only used by the loss "distance". Raises `DeniableError` unless
+    exactly one of matrix and power is given, and numbers are in range.
     """
 
     matrix: Sequence[Sequence[float]] | Floats | None = None
@@ -41,8 +41,8 @@ class Cost:
         if (self.matrix is None) == (self.power is None):
             given = "neither" if self.power is None else "both"
             raise DeniableError(
-                f"{given} of matrix and power of the costs given; give a matrix of costs, or the "
-                "power of the distance between categories that are in order"
+                f"{given} of matrix and power of the costs given; give a matrix of costs, or a "
+                "power of the distance between ordered categories"
             )
         if self.power is not None and not 0 < self.power <= 10:
             raise DeniableError(
@@ -50,7 +50,7 @@ class Cost:
             )
         if self.at_most is not None and not 0 <= self.at_most < math.inf:
             raise DeniableError(
-                f"the expected cost is to be at most {self.at_most}; it must be a number >= 0"
+                f"the bound of the expected cost is {self.at_most}; it must be a number >= 0"
             )
 
     def costs(self, size: int) -> Floats:
@@ -76,24 +76,25 @@ class Cost:
 class Requirements:
     """Requirements of a channel; categories are numbered from 0.
 
-    Raises `DeniableError` if a number is out of range; `deniable.design.design` checks categories.
+    Raises `DeniableError` if a number is out of range. `deniable.design.design` checks categories.
 
     Parameters
     ----------
     epsilon : float in [0, 30], optional
-        Upper bound of the channel's exact epsilon. With 0 reports reveal nothing.
+        Upper bound of the channel's exact epsilon. If it is 0, responses reveal nothing.
     invariant : bool
-        The matrix keeps the proportions, P' pi = pi ([pram], (2.1)).
+        Whether the matrix must keep the proportions, P' pi = pi ([pram], (2.1)).
     retention : float, sequence or mapping, in [0, 1], optional
-        Floors: category v is retained with at least this probability, P[v, v] >= r_v.
+        Least retention probability of each category: P[v, v] >= r_v.
     change : float, sequence or mapping, in [0, 1], optional
-        Category v is changed with at least this probability, P[v, v] <= 1 - c_v.
+        Least probability of a change of each category: P[v, v] <= 1 - c_v.
     forbidden : pairs (true, reported)
-        Transitions that never happen: exact zeros.
-    allowed : mapping from a true category to its allowed reports, optional
-        All other reports of that category are exact zeros, except itself, which only `forbidden`
-        excludes.
+        Transitions that never happen. Their probabilities are exactly 0.
+    allowed : mapping from a true category to its allowed responses, optional
+        All other responses of that category have the probability 0, except the category itself,
+        which only `forbidden` excludes.
     cost : Cost, optional
+        Costs of transitions, and the bound of their expectation.
     categories : sequence of str, optional
         Names of the categories, for messages.
     """
@@ -110,7 +111,7 @@ class Requirements:
     def __post_init__(self) -> None:
         if self.epsilon is not None and not 0 <= self.epsilon <= MAX_EPSILON:
             raise DeniableError(
-                f"epsilon is to be at most {self.epsilon}; it must be in [0, {MAX_EPSILON:g}]"
+                f"the bound of epsilon is {self.epsilon}; it must be in [0, {MAX_EPSILON:g}]"
             )
         for what, given in (("retention", self.retention), ("change", self.change)):
             values = list(given.values()) if isinstance(given, Mapping) else given
@@ -121,7 +122,7 @@ class Requirements:
                     )
 
     def floors(self, what: Literal["retention", "change"], size: int) -> Floats:
-        """Return the floors `what`, r_v or c_v, of each of `size` categories; 0 without a floor."""
+        """Return the floors `what`, r_v or c_v, of `size` categories; 0 without a floor."""
         given, values = getattr(self, what), np.zeros(size)
         if isinstance(given, Mapping):
             _refuse_unknown(tuple(given), size, what)
@@ -132,7 +133,7 @@ class Requirements:
             if array.shape not in ((), (size,)):
                 raise DeniableError(
                     f"{what} has {array.size} numbers for {size} categories; give one number for "
-                    "all, one for each, or a mapping for some"
+                    "all, one per category, or a mapping for some"
                 )
             values[:] = array
         return values
@@ -140,7 +141,7 @@ class Requirements:
     def zeros(self, size: int) -> dict[tuple[int, int], Literal["forbidden", "allowed"]]:
         """Return the excluded transitions, each with "forbidden" or "allowed".
 
-        They are pairs (true, reported) of the `size` categories.
+        The transitions are pairs (true, reported) of the `size` categories.
         """
         found: dict[tuple[int, int], Literal["forbidden", "allowed"]] = {}
         for true, listed in (self.allowed or {}).items():
@@ -170,17 +171,17 @@ def _refuse_unknown(categories: Sequence[Any], size: int, what: str) -> None:
 Kind = Literal[
     "rows", "epsilon", "invariance", "cost", "retention", "change", "forbidden", "allowed"
 ]
-"""Requirements by what they are: those last that are done without first where they conflict."""
+"""Kinds of requirements. In a conflict, the last kinds are dropped first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
     """Linear constraints of one requirement.
 
-    The `kind` "rows" means that rows sum to 1, as in any channel. The `categories` are the one of a
-    retention or a change, or the pair of a forbidden transition. The `bound` is the required
-    epsilon, floor or largest expected cost. `left` @ x, of shape (constraints, variables) @
-    (variables,), equals `right` (`equality`) or is at most that.
+    The `kind` "rows" means that rows sum to 1, as in any channel. The `categories` are the category
+    of a retention or a change, or the pair of a forbidden transition. The `bound` is the required
+    epsilon, floor or largest expected cost. `left` @ x, shapes (constraints, variables) and
+    (variables,), equals `right` (if `equality`) or is at most `right`.
     """
 
     kind: Kind
@@ -193,7 +194,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """The matrices of `size` categories that meet some requirements; no variable is negative.
+    """The matrices of `size` categories that meet requirements; no variable is negative.
 
     The requirements are `groups` of linear constraints. `ratio` is exp(epsilon), or infinity
     without a bound on epsilon; there are then no ceilings.
@@ -225,11 +226,11 @@ class Polytope:
         return tuple(found)
 
     def with_groups(self, groups: Iterable[Group]) -> "Polytope":
-        """Return the polytope of other requirements, the `groups`, over the same variables."""
+        """Return the polytope of other requirements, `groups`, over the same variables."""
         return Polytope(self.size, self.ratio, tuple(groups))
 
     def without(self, *kinds: Kind) -> "Polytope":
-        """Return the polytope of all requirements but some `kinds`, over the same variables."""
+        """Return the polytope of all requirements except some `kinds`, over the same variables."""
         return self.with_groups(group for group in self.groups if group.kind not in kinds)
 
     def with_ratio(self, ratio: float) -> "Polytope":
@@ -240,7 +241,7 @@ class Polytope:
 
     @cached_property
     def zeros(self) -> Flags:
-        """Which entries are zero in every matrix of the polytope, for an evident reason.
+        """Flags of entries that are evidently zero in every matrix of the polytope.
 
         These are excluded transitions, the rest of a row with an entry of 1, and the whole column
         of a zero if epsilon is bounded.
@@ -259,7 +260,7 @@ class Polytope:
 
     @property
     def highest(self) -> Floats:
-        """Upper bounds of the variables: 0 for evident zeros, else 1."""
+        """Upper bounds of the variables: 0 for evident zeros, otherwise 1."""
         high = np.ones(self.variables)
         high[: self.entries][self.zeros.ravel()] = 0.0
         if any(group.kind == "epsilon" for group in self.groups):
@@ -267,7 +268,7 @@ class Polytope:
         return high
 
     def contains(self, P: Floats, tolerance: float) -> bool:
-        """Return whether a matrix `P`, shape (size, size), meets all to a `tolerance`."""
+        """Return whether `P`, shape (size, size), meets all requirements up to a `tolerance`."""
         if P.min() < -tolerance:
             return False
         for group in self.groups:
@@ -334,13 +335,13 @@ def _groups(pi: Floats, requirements: Requirements, ratio: float) -> Iterator[Gr
 
 
 def padded(left: Sparse, variables: int) -> Sparse:
-    """Return constraints `left` on the first variables as constraints on so many `variables`."""
+    """Return constraints `left` on the first variables as constraints on all `variables`."""
     shape = (left.shape[0], variables)
     return sparse.csr_array((left.data, left.indices, left.indptr), shape=shape)
 
 
 def _ratios(size: int, ratio: float) -> tuple[Sparse, Floats]:
-    """Return P[u, v] <= h_v and h_v / ratio <= P[u, v]."""
+    """Return the constraints P[u, v] <= h_v and h_v / ratio <= P[u, v]."""
     ceiling = sparse.kron(np.ones((size, 1)), sparse.eye_array(size))
     entry = sparse.eye_array(size**2)
     below = sparse.hstack([entry, -ceiling])

@@ -2,8 +2,8 @@
 
 **Attacks** decide which of two neighbours is the original file of a release. For two equally likely
 neighbours, an attack on an epsilon-DP release is right with at most the probability e^epsilon / (1
-+ e^epsilon). If an attack is right more often, it proves a larger epsilon, at the confidence of its
-interval.
++ e^epsilon). An attack that is right more often proves a larger epsilon, at its interval's
+confidence.
 
 - *Likelihood*: the intruder sees the noisy centroids and chooses the neighbour of higher
   likelihood. No other attack on them is better.
@@ -18,8 +18,7 @@ of clusters only. It does not apply to ``idp_ls`` and ``idp_cbls``. Their scales
 inside the cluster that the microaggregated file does not contain. The preprocessed centroid is not
 even the cluster's mean. Two clusters with the same mean are equal after microaggregation. With
 ``idp_cbls`` the loss between their releases (`privacy_loss_at_equal_centroids`) is infinite for (1,
-2, 3) and (2, 2, 2). The latter is released as exactly 2, and a value without noise reveals all
-three values.
+2, 3) and (2, 2, 2). The latter is released as exactly 2, which reveals all three values.
 
 **Errors** bound epsilon for any algorithm. *Proposition.* Let the numbers x_1 .. x_n of one
 attribute be assigned to the records of a file in an order drawn uniformly at random. The other
@@ -41,9 +40,8 @@ this mean is at least Var. Take the mean over outputs and over i. QED
 
 So epsilon >= (1/2) ln(Var / MSE) for the MSE of any estimator that does not depend on the order,
 such as the released number itself. If the mechanism treats all records in the same way, its MSE on
-the actual file equals the mean over all orders, and releases of that file suffice. (This is true
-for individual ranking: the order decides which equal values join which cluster, but the sum of
-squares stays the same.)
+the actual file equals the mean over all orders, and releases of that file suffice. (Individual
+ranking does: the order decides the clusters of equal values, not the sum of squares.)
 
 *Several attributes.* For each attribute alone the proposition bounds the epsilon of the whole
 release, so the maximum over attributes is a bound. If attributes are released independently, each
@@ -115,8 +113,8 @@ class NoisyCentroids:
     def log_likelihood(self, released: Floats) -> Floats:
         """Return the log likelihood, shape (runs,), of `released` centroids, (runs, centroids).
 
-        The density is with respect to length inside the domain, and to point masses at its ends and
-        at exact centroids.
+        The density refers to length inside the domain, and to points at its ends and exact
+        centroids.
         """
         noisy = self.scales > 0
         y, m, b = released[:, noisy], self.centres[noisy], self.scales[noisy]

@@ -42,8 +42,7 @@ def compare_estimates(
 
     The `generator` draws the release again, `redraws` times, to measure coverage. The result has
     the estimates, by `deniable.idp.estimate_numbers` of the `mechanism`, with ``true``,
-    ``covered``, ``coverage`` and ``redraws``. ``covered`` and ``coverage`` are empty without an
-    interval.
+    ``covered``, ``coverage`` and ``redraws``. Without an interval both are empty.
     """
     domains, inner = mechanism.domains, mechanism.domains.inner(original.values)
     found = [x for column in domains.outer(inner).T for x in statistics(column).values()]
@@ -75,8 +74,8 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return measures of the utility and of the disclosure risk of a test release.
 
-    The `original` and the `protected` records are in the same order. The `seed` is for the intruder
-    and for random forests.
+    The `original` and `protected` records have one order. `seed` is for the intruder and the
+    forests.
 
     Columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures are
 

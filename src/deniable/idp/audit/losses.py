@@ -37,8 +37,7 @@ For ``idp_cbls`` the centroid of a passed cluster changes by the whole sensitivi
 preprocessed sum grows from 2 x_2 + x_3 + .. + 2 x_{n-1} to 2 x_3 + .. + x_{n-1} + 2 x_n, that is by
 (x_n - x_2) + (x_3 - x_2) + (x_n - x_{n-1}). With a fixed scale, one of the two ways to pass q
 clusters (with noise) has a loss of at least q / 2 times the claimed epsilon. For ``dp_um`` shifts
-of values add up to the move of the record, at most U. So its vector of centroids is epsilon-DP as
-claimed.
+of values add up to the move of the record, at most U. So its centroids are epsilon-DP as claimed.
 """
 
 from collections.abc import Callable
@@ -175,8 +174,7 @@ class Moves:
     def leaves(self) -> tuple[Changes, Changes]:
         """Changes if the value moves above or below its cluster, shape (records,).
 
-        The cluster gains a neighbouring value. Ignore the last cluster upward, and the first
-        cluster downward.
+        The cluster gains a neighbouring value. Ignore the last one upward, the first one downward.
         """
         clusters, positions = self.cut.cluster_of, np.arange(self.cut.values.size)
         above, below = self.cut.above[clusters], self.cut.below[clusters]

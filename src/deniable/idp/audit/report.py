@@ -11,8 +11,7 @@ Interpretations are *scale frozen* (Definition 3 with the scale of the actual da
 runs* (the algorithm on both data sets, each with its own scales). Clusters are formed for each
 neighbour (`RECLUSTERED`), or *fixed*: each record keeps its cluster for all values. The paper's
 proofs assume fixed clusters, but no ranking keeps them. *Scale frozen* and *fixed* is the most
-favourable interpretation. Every claim holds under it, conditional on both. It does not apply to the
-release.
+favourable interpretation. Every claim holds under it, conditional on both, but not for the release.
 
 All bounds are over neighbours of the actual file, in both directions, as in Definition 3.
 """
@@ -269,8 +268,7 @@ class MethodAudit:
         """Return the row of a domain that is a multiple of the largest value.
 
         A record above the largest value increases U. A value clipped to the old U has positive
-        probability on the file and 0 on the neighbour. All methods clip, except for clusters
-        without noise.
+        probability on the file and 0 on the neighbour. Only clusters without noise are not clipped.
         """
         noisy = bool((self.shipped.scales > 0).any())
         note = "values clipped to U show U, which the largest value made"
