@@ -23,64 +23,74 @@ NETWORK_FILES = "networks/"
 
 
 class OwnFile(Strict):
-    """A file of records at a `path`, outside the manifest of data sets.
-
-    `schema_file` (option ``schema``) is the path of their schema; a plan file contains its own.
-    """
+    """A file of records of your own, outside the manifest of data sets."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     path: Annotated[str, Field(min_length=1)]
+    """Path of the file of records."""
     schema_file: str | None = Field(default=None, alias="schema", min_length=1)
+    """Path of their schema. Required, except with a plan file, which contains its own."""
 
 
 class ItemRule(Strict):
-    """An association rule: baskets with items `given` (option ``if``) also have items `then`."""
+    """An association rule: baskets with some items also have other items."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     given: Annotated[list[str], Field(alias="if", min_length=1)]
+    """Items of the baskets to which the rule applies."""
     then: Annotated[list[str], Field(min_length=1)]
+    """Items that these baskets also have, by the rule."""
 
 
 class ItemSets(Strict):
-    """Item sets and `rules` to estimate, with the options of `deniable.Released.item_sets`."""
+    """Item sets and rules to estimate, as by `deniable.Released.item_sets`."""
 
     minimum_support: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """Smallest proportion of baskets that have all items of a frequent set."""
     largest: Annotated[int, Field(ge=1, le=20)] = 3
+    """Largest number of items of a set."""
     error_rate: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    """Largest probability that any set is wrongly found frequent, or any frequent set is missed."""
     rules: list[ItemRule] = Field(default_factory=list)
+    """Rules to estimate, such as `[{if: [bread], then: [jam]}]`."""
 
 
 class ReleaseSettings(Strict):
-    """A release of a data set of the manifest, or of a file of your own.
-
-    The `name` is the name of the release and of its folder. `data` is the name of a data set of the
-    manifest, and `file` a file in its place. A ``test`` release is drawn from the root seed and
-    protects nobody. A ``production`` release is drawn once, by a secret key, and its epsilon is
-    counted in the ledger. Epsilons of all releases of one `population`, the respondents, are added.
-    It is stated here, or for a file of your own in its schema or plan. Test releases need none.
-
-    `consent` is the text that a further release of the same population needs, and `accept` has
-    names of risks that the data owner accepts. `quasi_identifiers` are columns that an intruder may
-    know, for the owner's table of risks. `outside_bounds` is the largest proportion of a column's
-    values that may lie outside its public bounds. `tables` are the columns of each table that is
-    made consistent; by default all pairs. `item_sets` are searched if given. The `plan` has the
-    settings of a plan, by its ``kind``, or is the path of a plan file.
-    """
+    """A release of a data set of the manifest, or of a file of your own, by one plan."""
 
     name: Annotated[Name, Field(max_length=100)]
+    """Name of the release and of its folder."""
     data: Annotated[str, Field(min_length=1)] | None = None
+    """A data set of `resources/datasets.yaml`, or `networks/` and `survey`, `alarm` or `child`, or
+    these with `_8000`. One of `data` and `file` is required."""
     file: OwnFile | None = None
+    """A file of your own (docs/own-data.md) in place of `data`."""
     mode: Literal["test", "production"]
+    """A test release is drawn from the root seed, can be repeated and protects nobody. A production
+    release is drawn once, by a secret key, and the ledger counts its ε
+    (docs/production-releases.md)."""
     population: Name | None = None
+    """The people of the records, or survey and wave. The ε of all releases of one population are
+    added. Required for production releases, unless schema or plan of a `file` state it."""
     consent: Annotated[str, Field(min_length=1)] | None = None
+    """Text by which the owner consents to a further release of the same population."""
     accept: list[str] = Field(default_factory=list)
+    """Names of the risks that the data owner accepts (config/README.md#risks)."""
     quasi_identifiers: list[str] = Field(default_factory=list)
+    """Columns that an intruder may know, for the owner's table of risks, `private/risk.csv`."""
     outside_bounds: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """Largest proportion of a column's values outside its public bounds. Above it the draw is
+    refused."""
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
+    """Columns of each estimated table, made consistent. Default: pairs of at most 400 cells, up to
+    50,000 cells in all."""
     item_sets: ItemSets | None = None
+    """Item sets to estimate in baskets (docs/own-data.md#baskets) and in columns of two
+    categories."""
     plan: dict[str, Any] | Annotated[str, Field(min_length=1)]
+    """Options of a plan, with its `kind`, or the path of a plan file from `deniable plan`."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

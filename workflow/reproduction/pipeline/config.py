@@ -33,38 +33,67 @@ class DataConfig(Strict):
     """The source of the data sets."""
 
     source: Literal["auto", "mirror", "public", "surrogate"] = "auto"
+    """With `auto` a mirror is tried, then the public address, then a surrogate. The others allow
+    one source."""
     mirror: Annotated[str, Field(min_length=1)] | None = None
+    """Folder of published files, such as `adult.data`. The environment variable
+    `DENIABLE_DATA_MIRROR` has priority."""
 
 
 class StudiesConfig(Strict):
     """Settings of the studies, by name. A study without settings is left out."""
 
     multirr_tables: multirr.ClusterQueryStudy | None = None
+    """Tables 1 and 2, for one `matrix` and `projection`."""
     multirr_sensitivity: multirr.ClusterQueryStudy | None = None
+    """Tables 1 and 2 under other interpretations and projections."""
     multirr_exploration: multirr.ExploredQueryStudy | None = None
+    """Tables 1 and 2 under interpretations that were tried after the comparison."""
     multirr_attributes: multirr.WiderQueryStudy | None = None
+    """Queries of more attributes."""
     multirr_fig2: multirr.GainQueryStudy | None = None
+    """Figure 2, for one `matrix` and `p`, with `clip`."""
     multirr_fig3: multirr.AdjustedQueryStudy | None = None
+    """Figure 3, for one `matrix`, with `clip`."""
     multirr_pairs: multirr.PairQueryStudy | None = None
+    """Joint distributions of pairs from RR-Independent data (not in [multirr])."""
     multirr_epsilon: multirr.EpsilonQueryStudy | None = None
+    """The methods at stated exact ε of a record."""
     multirr_assessment: multirr.AssessmentStudy | None = None
+    """Dependences assessed without a trusted party (4.1 to 4.3)."""
     pram_coverage: pram.CoverageStudy | None = None
+    """Coverage of single and simultaneous intervals (section 1)."""
     pram_weights: pram.WeightsStudy | None = None
+    """Coverage of intervals with survey weights (2.7)."""
     pram_item_sets: pram.ItemSetStudy | None = None
+    """Coverage of intervals for sets of 40 binary items (section 4), from a model drawn once."""
     pram_invariant: pram.InvariantStudy | None = None
+    """Claimed and true variances of invariant PRAM (section 2)."""
     pram_joint_loss: pram.JointLossStudy | None = None
+    """Loss in a joint distribution by invariant PRAM of single attributes."""
     idp_fig3: idp.SseStudy | None = None
+    """Figure 3: error of masked records of Census."""
     idp_fig4: idp.SseStudy | None = None
+    """Figure 4: error of masked records of Wine."""
     idp_fig5: idp.ForestStudy | None = None
+    """Figure 5: classifiers trained on masked records of Census."""
     idp_fig6: idp.ForestStudy | None = None
+    """Figure 6: classifiers trained on masked records of Wine."""
     rrba_fig5: rrba.ConvergenceStudy | None = None
+    """Figure 5: convergence of estimates on three networks."""
     rrba_fig6: rrba.ConvergenceStudy | None = None
+    """Figure 6: convergence of estimates over p."""
     rrba_table3: rrba.Table3Study | None = None
+    """Table 3: decisions of tests of independence."""
     rrba_power: rrba.PowerStudy | None = None
+    """Sizes and powers of tests of independence at equal exact ε."""
     rrba_tables: rrba.PrintedTablesStudy | None = None
+    """Tables 4 and 5: distances of released from original tables."""
     rrba_equal: rrba.EqualEpsilonStudy | None = None
+    """Distances of released from original tables at equal exact ε."""
     # By default there are no grids and thus no sweep.
     multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])
+    """A sweep of RR-Clusters over p, thresholds and numbers of records (docs/sweeps.md)."""
 
     @model_validator(mode="after")
     def _as_printed(self) -> Self:
@@ -95,37 +124,50 @@ class AnalysesConfig(Strict):
     """Settings of the analyses, by name. An analysis without its settings is left out."""
 
     multirr_secure_sum: multirr.SecureSumTrials | None = None
+    """Secure sums (4.2), parties that violate the protocol, and linkage by small counts (4.3)."""
     pram_variance: pram.PramEpsilons | None = None
+    """Variances of estimates by several matrices at equal exact ε."""
     pram_design: pram.PramEpsilons | None = None
+    """Optimized matrices at equal exact ε."""
     idp_audit: idp.IndividualAudit | None = None
+    """Exact ε of the mechanisms compared with the claimed ε."""
     idp_attacks: idp.IndividualAttacks | None = None
+    """Attacks that distinguish neighbouring files."""
     idp_noises: idp.GridNoises | None = None
+    """Noises on Adult's ages (`adult_age`) compared at equal ε."""
     rrba_epsilon: rrba.RrbaEpsilon | None = None
+    """Exact ε compared with the claim of Theorem 4.1."""
 
 
 class KeysConfig(Strict):
-    """The `folder` of keys; by default the private folder."""
+    """The place of the secret keys of production releases until publication."""
 
     folder: Annotated[str, Field(min_length=1)] | None = None
+    """Folder for the keys, closed to others, such as `/dev/shm/keys` in memory
+    (docs/production-releases.md#keep-the-key-off-the-disk). By default each key is in the folder
+    `private/` of its release."""
 
 
 class Config(Strict):
-    """All options of config/README.md.
-
-    `seed` is the root of all random streams. `ledger` is the folder that counts the ε of production
-    releases; the environment variable DENIABLE_LEDGER replaces it. The option ``releases`` lists
-    releases and sweeps of releases.
-    """
+    """The options of a config. All sections are optional."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    """Root of all random numbers, except in production releases."""
     data: DataConfig = DataConfig()
+    """Source of the data sets."""
     studies: StudiesConfig = StudiesConfig()
+    """Tables and figures of the papers by simulation. Default: none."""
     analyses: AnalysesConfig = AnalysesConfig()
+    """Further tables of the papers. Default: none."""
     ledger: Annotated[str, Field(min_length=1)] | None = None
+    """Folder that counts the ε of production releases (docs/ledger.md). The environment variable
+    `DENIABLE_LEDGER` has priority."""
     keys: KeysConfig = KeysConfig()
+    """Place of the keys of production releases."""
     entries: list[ReleaseEntry] = Field(default_factory=list, alias="releases")
+    """Releases and sweeps of releases: protected files and their estimates."""
 
     @cached_property
     def releases(self) -> list[ReleaseSettings]:

@@ -16,15 +16,16 @@ MAX_RELEASES = 100  # largest number of releases in a grid
 
 
 class ReleaseSweep(ReleaseSettings):
-    """Test releases of one data set with the plans of a grid.
+    """Test releases of one data set with the plans of a grid (docs/sweeps.md).
 
-    `plan` has the options that all plans share. `grid` has further options, each with its values.
-    Each combination is a release. Its name, such as ``sweep-epsilon-0_5``, consists of the name of
-    the entry, options and values.
+    Each combination of values of the grid is a release, with the other options of a release. Its
+    name, such as ``sweep-epsilon-0_5``, consists of the name of the entry, options and values.
     """
 
     plan: dict[str, Any]
+    """Options that all plans share, with the `kind`."""
     grid: Annotated[dict[str, Values[Any]], Field(min_length=1)]
+    """Further options of the plan, each with the list of its values. At most 100 combinations."""
 
     @field_validator("mode")
     @classmethod

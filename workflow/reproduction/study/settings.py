@@ -17,10 +17,16 @@ class StudySettings(Strict, Generic[Grid]):
     """The sizes of a study, and its settings: all combinations of the values of each grid."""
 
     # With fewer than 6 replicates no two of them enclose a median with 95 % confidence.
-    replicates: Annotated[int, Field(ge=6, le=10_000_000)]  # of each setting
-    block: Annotated[int, Field(ge=1, le=100_000)] = 250  # replicates with one random stream
-    chunks: Annotated[int, Field(ge=1, le=500)] = 4  # jobs that share the settings
+    replicates: Annotated[int, Field(ge=6, le=10_000_000)]
+    """Number of replicates of each setting."""
+    block: Annotated[int, Field(ge=1, le=100_000)] = 250
+    """Number of replicates with one random stream. It changes numbers within their error."""
+    chunks: Annotated[int, Field(ge=1, le=500)] = 4
+    """Number of jobs that share the settings. It changes no number."""
     grids: Values[Grid]
+    """Grids of settings. In a grid each option is a list, and each combination of values is a
+    setting. No setting occurs twice. Without a grid (`[]`), a study of [idp] and the sweep are left
+    out."""
 
     @model_validator(mode="after")
     def _no_cell_twice(self) -> Self:

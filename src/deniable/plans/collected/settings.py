@@ -13,16 +13,36 @@ if TYPE_CHECKING:  # a config is checked without a computation
 
 
 class CollectedSettings(RecordOptions):
-    """Tables collected from clients in blocks ([rrba]); config/README.md describes all options."""
+    """Tables that randomized response block aggregation ([rrba]) collects (docs/rrba.md).
+
+    Each record is a client. With probability p it answers with its true cell, otherwise with a cell
+    drawn from the table that its block received. The exact ε of an answer is
+    ln(1 + p / ((1 − p) q)), with q the smallest cell of the table that was sent. The protected file
+    has only counts of answers. One of `p` and `epsilon` is required.
+    """
 
     kind: Literal["collected"]
+    """Kind of the plan."""
     size: Annotated[int, Field(ge=2, le=8)] = 2
+    """Number of columns of a table. All combinations are collected, with at most 50,000 cells."""
     answers: Literal["view", "table", "all", "memory"] = "view"
+    """An answer is about a view (tables without a common column), one table, or all tables
+    ([multirr], 4.3), with ε added over tables. With `memory` each column is randomized once,
+    uniformly, for all tables, and ε is added over columns."""
     p: Probability | None = None
+    """Probability of a true answer."""
     epsilon: Epsilon | None = None
+    """Exact ε of the record of a client."""
     update: Literal["uniform", "pooled", "first_version", "second_version"] = "uniform"
+    """Table that a block receives: uniform (smallest errors at equal exact ε), estimated from all
+    earlier blocks, or by equation (4), from all answers and the last table (needs `block: 1`) or
+    from the last block."""
     floor: Coverage | None = None
+    """The smallest of m cells is `floor` / m, which bounds ε. Required with `pooled`, not for
+    `uniform`. A version without it has no finite ε, and needs `p` and `accept: [no_floor]`."""
     block: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["section_5"] = 1000
+    """Clients of a block. With `section_5` the number of answers about each table is the number of
+    cells of the largest one."""
 
     @model_validator(mode="after")
     def _in_pairs(self) -> Self:

@@ -20,16 +20,35 @@ from deniable.validation import Epsilon
 
 
 class MaskedSettings(RecordOptions):
-    """Settings of a `MaskedPlan`; its options are parameters of `MaskedPlan.from_schema`."""
+    """A plan that masks numbers (`MaskedPlan`), by default of all numeric columns.
+
+    The number of records is public. Values outside the bounds count as the nearest bound. Noise is
+    drawn exactly, on the grid of OpenDP's samplers. The plan lists all claims of the method with
+    their verdicts.
+    """
 
     kind: Literal["masked"]
+    """Kind of the plan."""
     class_column: Annotated[str, Field(min_length=1)] | None = None
+    """Categorical column, public and released unchanged."""
     method: NumericMethod
+    """`histograms` draws synthetic records from noisy histograms of each column in each class, so
+    columns depend on each other by class only. `dp` adds Laplace noise to each value. The others
+    add it to centroids of clusters of similar values, with global (`dp_um`), local (`idp_ls`) or
+    cluster-based local sensitivity (`idp_cbls`). Central ε-DP holds for `histograms`, with public
+    bounds for `dp`, and not for the others."""
     epsilon: Epsilon
+    """ε claimed for a record, in equal parts for the columns."""
     k: int | None = None
+    """Smallest size of a cluster: 3 to half the records, at most 1,000,000. Required for `dp_um`,
+    `idp_ls` and `idp_cbls`, not for others. `deniable protect` refuses larger ones."""
     bins: int | None = None
+    """Bins of equal width for each column of `histograms`: 2 to 1,000. Default: 20."""
     domain_factor: float | None = None
+    """Domains end at this multiple of the largest value and begin at 0, a risk: in [1, 1000], not
+    for `histograms`. Default: public bounds of the schema."""
     order: Order = "permuted"
+    """Order of the protected records, as for `columns`."""
 
     @model_validator(mode="after")
     def _in_range(self) -> Self:
@@ -51,15 +70,18 @@ class MaskedSettings(RecordOptions):
 
 
 class MixedSettings(PlanOptions):
-    """Settings of a `MixedPlan`: masked `numbers`, and channels of the other columns.
+    """A plan that masks `numbers` and randomizes the other columns by channels (`MixedPlan`).
 
-    Order and part of the respondents are options of the `categories`. The kinds of the sections
-    are by default masked and columns.
+    Its ε is the sum of both parts: central for numbers, local for categories. See
+    docs/numbers-and-clusters.md#numbers-beside-categories.
     """
 
     kind: Literal["mixed"]
+    """Kind of the plan."""
     numbers: MaskedSettings
+    """A plan of kind `masked` (default), without `order` and `part`."""
     categories: Annotated[ColumnsSettings | StrataSettings, Field(discriminator="kind")]
+    """A plan of kind `columns` (default) or `strata`, with `order` and `part` of the whole plan."""
 
     @model_validator(mode="before")
     @classmethod

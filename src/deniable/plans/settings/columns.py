@@ -27,27 +27,49 @@ class PrintedMatrix(Strict):
     """The RR matrix of [multirr], 6.3.1, in one interpretation (`reading`) of its entries."""
 
     kind: Literal["printed"]
+    """Kind of the matrix, with `p` only."""
     reading: Reading
+    """Interpretation of the matrix. With `keep` each ε has a `p`."""
 
 
 class ColumnsSettings(ChannelOptions):
     """A plan that randomizes columns, or clusters of columns, by channels.
 
-    One of `epsilon`, `beta`, `breach`, `p` and a mapping `matrix` is given. config/README.md
-    describes all options.
+    These are RR-Independent, RR-Joint, RR-Clusters, PRAM, and protocols at a target ε. One of
+    `epsilon`, `beta`, `breach`, `p` and a section `matrix` is required. `mechanism`, `mechanisms`,
+    `split`, `responses`, `tables` and `choose_from` need `epsilon`, `beta` or `breach`, which are
+    of the record.
     """
 
     kind: Literal["columns"]
+    """Kind of the plan."""
     mechanism: str = "best"
+    """Kind of all channels that can have it: `best` (smallest variance), `generalized-rr`,
+    `subset-selection`, `hadamard`, `projective-geometry`, `square-wave`, `laplace`, `staircase`,
+    `designed` or `invariant`. The last two may use the records."""
     mechanisms: dict[str, str] = Field(default_factory=dict)
+    """Kinds of the channels of single columns."""
     split: Literal["even", "size", "optimal", "each"] = "even"
+    """Budget allocation: equal, by the logarithm of the number of categories, or by the smallest
+    expected error of `tables`. With `each`, each column or cluster has all of `epsilon`, and the
+    record has their sum (not with `beta` and `breach`)."""
     responses: Literal["any", "categories"] = "any"
+    """Randomized values. Other values than categories, such as sets of categories, often have a
+    smaller variance."""
     tables: Joint = Field(default_factory=list)
+    """Columns of each table for `split: optimal`. Default: marginal distributions."""
     choose_from: Literal["no data", "records"] = "no data"
+    """With `records`, the original records choose the channels, a risk."""
     p: Probability | None = None
+    """Probability p of [multirr], 6.3.1."""
     matrix: Annotated[PrintedMatrix | PramMatrix, Field(discriminator="kind")] | None = None
+    """Matrices of PRAM. With `p` an interpretation of the RR matrix instead: `keep`, `printed` or
+    `diagonal`, in full `{kind: printed, reading: keep}`. Default: `keep` with `p`."""
     cluster_mechanism: ClusterMechanism | None = None
+    """With `p` only: one matrix for a cluster, of at most 1,000 joint cells and with at least 10
+    records per cell, or one matrix for each column. Default: `joint` with `p`."""
     clusters: ClustersSettings | None = None
+    """Clusters of columns that depend on each other, in place of `joint`."""
 
     @field_validator("matrix", mode="before")
     @classmethod

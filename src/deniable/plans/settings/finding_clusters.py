@@ -24,19 +24,28 @@ MAX_TOTAL = 100_000_000  # bytes
 class ClustersSettings(Strict):
     """Clusters by Algorithm 1 of [multirr]: columns that depend on each other share a channel.
 
-    The option ``from`` (`source`) is "records", "secure_sum" with the file of a `total`, or the
-    name of a release of the same respondents, or of another part of them, with randomized values.
-    config/README.md describes all options.
+    Dependences between randomized values are weaker than the original ones, roughly by p². Chance
+    adds to Cramér's V about the square root of (the larger number of categories − 1) / answers.
+    Noise makes `attributes_inverted` larger.
     """
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     source: Annotated[str, Field(min_length=1, alias="from")]
+    """`records` are the original records, and `secure_sum` exact tables of the files of several
+    parties, both a risk. All else is the name of an earlier release of the same columns and
+    population, or of another part of its respondents."""
     total: Annotated[str, Field(min_length=1)] | None = None
+    """File of `deniable secure-sum total` (docs/secure-sum.md), with `from: secure_sum` only."""
     by: Literal["attributes", "attributes_inverted"] | None = None
+    """For a release: dependences of randomized values, or of joint distributions estimated from
+    them. Default: `attributes` if all randomized values are categories."""
     t_v: Annotated[int, Field(ge=2, le=1000)]
+    """T_v, the largest number of joint cells of a cluster."""
     t_d: Share
+    """T_d, the smallest dependence of columns that are merged."""
     ordinal: list[str] = Field(default_factory=list)
+    """Columns measured by Pearson's r, besides the ordered ones."""
 
     @model_validator(mode="after")
     def _total_of_a_sum(self) -> Self:

@@ -17,12 +17,19 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.risks import Origin
 
 
+WeightColumn = Annotated[str, Field(min_length=1)] | None
+"""Column of positive survey weights (docs/pram.md#survey-weights). Required if the file has
+weights, with the risk `weights_released`. The matrices keep the weighted frequencies ([pram],
+(2.7)) and disclose them."""
+
+
 class _Matrix(Strict):
     """Settings of matrices; `from_records` states whether original frequencies are used."""
 
     from_records: ClassVar[bool] = False
 
     kind: str
+    """Kind of the matrices."""
 
     @property
     def is_invariant(self) -> bool:
@@ -59,6 +66,7 @@ class _OfEpsilon(PrivacyOptions, _Matrix):
     """Matrices of an `epsilon`, or of `beta` or `breach`, of each block."""
 
     epsilon: Epsilon | None = None
+    """ε of each block. `beta` or `breach` of each block may replace it."""
 
     @model_validator(mode="after")
     def _one_privacy(self) -> Self:
@@ -73,6 +81,10 @@ class _FromRecords(_OfEpsilon):
     from_records: ClassVar[bool] = True
 
     keep_back: bool = False
+    """Matrices are not published (docs/pram.md#matrices-kept-back): invariant ones only, not in
+    `mixed` plans. The requested ε of each block in `public/plan.json` is a bound. The matrices and
+    the exact ε are in `private/plan.json`, the only one that is verified. Estimates are proportions
+    of the randomized values, with intervals by the bound (2.6) of [pram]. Others are refused."""
 
     @model_validator(mode="after")
     def _kept_back_invariant(self) -> Self:
@@ -95,24 +107,34 @@ class _FromRecords(_OfEpsilon):
 
 
 class EpsilonMatrix(_OfEpsilon):
-    """Generalized randomized response of an epsilon."""
+    """Generalized randomized response of an epsilon. The ε of several blocks is added."""
 
     kind: Literal["epsilon"]
 
 
 class RetentionMatrix(_Matrix):
-    """Every category retained with one probability."""
+    """Matrices that retain each category with one probability.
+
+    All other categories are equally likely.
+    """
 
     kind: Literal["retention"]
     retention: Probability
+    """Retention probability of each category."""
 
 
 class TwoStepMatrix(_FromRecords):
-    """Invariant matrices, from a first matrix of an epsilon or of a retention."""
+    """Invariant matrices, from a first matrix of an epsilon or of a retention.
+
+    They follow from that matrix and the original frequencies, a risk. Their ε holds given the
+    matrices. If a matrix is singular, its own proportions are estimated, but no table with other
+    columns.
+    """
 
     kind: Literal["two_step"]
-    weight: Annotated[str, Field(min_length=1)] | None = None
+    weight: WeightColumn = None
     retention: Probability | None = None
+    """Retention probability of the first matrix, in place of its ε."""
 
     @property
     def is_invariant(self) -> bool:
@@ -120,13 +142,22 @@ class TwoStepMatrix(_FromRecords):
 
 
 class DesignedMatrix(_FromRecords):
-    """Matrices of the smallest loss for stated requirements, by optimization."""
+    """Matrices of the smallest loss for stated requirements, by optimization.
+
+    They follow from the original frequencies, a risk. The ε of invariant ones holds given the
+    matrices. If an invariant one is singular, its own proportions are estimated, but no table with
+    other columns. Other singular matrices are refused.
+    """
 
     kind: Literal["designed"]
     retention: Probability | None = None
+    """Smallest retention probability of categories that occur."""
     invariant: bool = True
-    weight: Annotated[str, Field(min_length=1)] | None = None
+    """Whether the expected frequencies of the randomized values are the original ones."""
+    weight: WeightColumn = None
     loss: Literal["changed", "trace", "worst_cell"] = "changed"
+    """Expected proportion of changed records (at most 40 cells), sum or maximum of the variances of
+    estimates (at most 24 cells). See docs/optimized-matrices.md."""
 
     @property
     def is_invariant(self) -> bool:
@@ -134,13 +165,16 @@ class DesignedMatrix(_FromRecords):
 
 
 class FileMatrix(_Matrix):
-    """Matrices in CSV files, by the names of the columns of a block, joined by " x "."""
+    """Matrices in CSV files, one for each block of columns."""
 
     kind: Literal["file"]
     files: dict[str, Annotated[str, Field(min_length=1)]]
+    """Path of the file of each block, by its columns, such as `education` or
+    `relationship x income`."""
     chosen_from: Literal["no data", "a public prior", "the data, by a curator"] = (
         "the data, by a curator"
     )
+    """The information by which the matrices were chosen. The default is a risk."""
 
     @property
     def origin(self) -> "Origin":

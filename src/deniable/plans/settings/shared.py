@@ -69,18 +69,27 @@ class PlanOptions(Strict):
 
 
 class PartSettings(Strict):
-    """The public part of the respondents that answers; see `deniable.plans.Part`."""
+    """The part of the respondents that answers, such as `{of: 2, take: 1, seed: TEXT}`.
+
+    The public seed alone divides the respondents (`deniable.plans.Part`). The ledger counts parts
+    by their maximum (docs/ledger.md).
+    """
 
     of: Annotated[int, Field(ge=2, le=1000)] = 2
+    """Number of parts."""
     take: Annotated[int, Field(ge=1, le=1000)]
+    """The part that answers, at most `of`."""
     seed: Annotated[str, Field(min_length=1)]
+    """The same public text for all parts."""
 
 
 class RecordOptions(PlanOptions):
     """Options of plans for some columns and some respondents, by default for all."""
 
     columns: Values[str] | None = None
+    """Columns of the plan. All others are left out. Default: all."""
     part: PartSettings | None = None
+    """The part of the respondents that answers. Default: all."""
 
     def own_schema(self, schema: "Schema") -> "Schema":
         """Return the `schema` of the plan's columns."""
@@ -101,8 +110,12 @@ class ChannelOptions(RecordOptions, PrivacyOptions):
     """
 
     joint: Joint = Field(default_factory=list)
+    """Groups of columns that share a channel over their joint cells."""
     epsilon: TargetEpsilon | None = None
+    """Exact ε of a record, never exceeded. Channels have at most 30."""
     order: OrderName = "permuted"
+    """Order of the protected records. The order of the file re-identifies records to all people
+    who know it."""
 
     def completed(self, plan: "AnyPlan", matrix: Any) -> "AnyPlan":
         """Return the `plan` with order, part and requirement, which a `matrix` may have."""

@@ -16,14 +16,20 @@ if TYPE_CHECKING:  # a config is checked without a computation
 class StrataSettings(ChannelOptions):
     """A plan that randomizes columns within strata; `columns` contain the stratum columns.
 
-    One of `epsilon` (the same in all strata), `beta`, `breach`, `retention` and `matrix` is given.
-    config/README.md describes all options.
+    One of `epsilon`, `beta`, `breach`, `retention` and `matrix` is required. The ε is of the
+    randomized columns together, is the same in all strata, and holds for a record that keeps its
+    stratum.
     """
 
     kind: Literal["strata"]
+    """Kind of the plan."""
     strata: Values[str]
+    """Columns that are released unchanged, without protection. Each combination of their values has
+    its own matrices."""
     retention: Probability | None = None
+    """Retention probability of each category."""
     matrix: PramMatrix | None = None
+    """Matrices of PRAM."""
 
     @model_validator(mode="after")
     def _one_request(self) -> Self:

@@ -9,46 +9,67 @@ from deniable.validation import Strict
 from reproduction.study import Epsilon, Grid, Probability, Share, StudySettings, Values
 
 ReleasedFile = Literal["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
+"""File of the tables."""
 Attributes = Annotated[int, Field(ge=2, le=4)]
+"""Number of attributes of a table, binary ones for tests."""
 Records = Annotated[int, Field(ge=10, le=10_000_000)]
+"""Number of records."""
+Effects = Values[Share]
+"""Correlation of the attributes. 0 is independence."""
 # More than 1 / .05 give a critical value at the level of the paper.
 SampledTables = Annotated[int, Field(ge=20, le=9999)]
+"""Tables behind a simulated critical value."""
 SmallCells = Literal["table", "fitted", "ignore"]
+"""Rule for small expected counts: in the table, in the fitted table, or none."""
+Answers = Values[Epsilon]
+"""Exact ε of an answer."""
 
 
 class ConvergenceGrid(Strict):
     """Settings of Figures 5 and 6."""
 
     dataset: Values[Literal["survey", "alarm", "child"]]
-    probability: Values[Probability]  # of the followed cell
+    """Network of the clients."""
+    probability: Values[Probability]
+    """Replicates follow the cells with the nearest probabilities."""
     block_size: Values[Annotated[int, Field(ge=1, le=100_000)]]
+    """Clients of a block."""
     p: Values[Probability]
+    """Probability of a truthful answer."""
     update: Values[Literal["printed", "printed_first_version", "projected", "pooled", "uniform"]]
+    """Next table: by the published rule, by this rule with equation (4), projected, from all blocks
+    pooled, or no update."""
 
 
 class ConvergenceStudy(StudySettings[ConvergenceGrid]):
     """A study of when RRBA has converged."""
 
     blocks: Annotated[int, Field(ge=2, le=10_000)] = 200
-    # Truthful answers that an estimate must be as precise as.
+    """Largest number of blocks of a replicate."""
     reference: Annotated[int, Field(ge=2, le=10_000_000)] = 500
+    """An estimate must be as precise as this number of truthful answers."""
 
 
 class RrbaEpsilon(Strict):
     """Settings for which Theorem 4.1 is compared with exact epsilons."""
 
     probabilities: Values[Probability]
+    """Probabilities p of a truthful answer."""
     floors: Values[Annotated[Share, Field(gt=0)]]
+    """Smallest cells. 1 is the uniform table."""
     rounds: Values[Annotated[int, Field(ge=2, le=1000)]]
+    """Rounds at which exact ε is compared with the claim."""
 
 
 class ReleasedTables(StudySettings[Grid]):
     """A study of the distances of released tables from the true ones."""
 
-    # Sets of k attributes: all of them, or so many drawn with the seed.
     subsets: Annotated[int, Field(ge=2, le=10_000)] = 40
+    """Number of sets of `k` attributes: all of them, or this number drawn with `subset_seed`."""
     subset_seed: Annotated[int, Field(ge=0)] = 2024
+    """Seed of the choice of sets."""
     block_size: Annotated[int, Field(ge=1, le=8000)] = 250
+    """Clients of a block."""
 
 
 class PrintedTablesGrid(Strict):
@@ -57,7 +78,9 @@ class PrintedTablesGrid(Strict):
     file: Values[ReleasedFile]
     k: Values[Attributes]
     p: Values[Probability]
+    """Probability of a truthful answer."""
     epsilon_claimed: Values[Epsilon]
+    """ε of an answer, as claimed."""
 
 
 class EqualEpsilonGrid(Strict):
@@ -65,7 +88,7 @@ class EqualEpsilonGrid(Strict):
 
     file: Values[ReleasedFile]
     k: Values[Attributes]
-    epsilon: Values[Epsilon]
+    epsilon: Answers
 
 
 class Table3Grid(Strict):
@@ -73,7 +96,7 @@ class Table3Grid(Strict):
 
     k: Values[Attributes]
     n: Values[Records]
-    effect: Values[Share]
+    effect: Effects
     sampled_tables: Values[SampledTables]
     small_cells: Values[SmallCells]
 
@@ -83,10 +106,12 @@ class PowerGrid(Strict):
 
     k: Values[Attributes]
     margins: Values[Literal["uniform", "skewed"]]
+    """Marginal distributions."""
     pattern: Values[Literal["all", "pair"]]
+    """Attributes that depend on each other."""
     n: Values[Records]
-    effect: Values[Share]
-    epsilon: Values[Epsilon]
+    effect: Effects
+    epsilon: Answers
     sampled_tables: Values[SampledTables]
     small_cells: Values[SmallCells]
 
@@ -94,8 +119,9 @@ class PowerGrid(Strict):
 class PowerStudy(StudySettings[PowerGrid]):
     """A study of sizes and powers of tests of independence."""
 
-    # Of a size that fewer leave undecided: replicates, twice as many, four times ... up to these.
     most_replicates: Annotated[int, Field(ge=6, le=10_000_000)] | None = None
+    """Without an effect, replicates double up to this limit, until sizes are decided. Default:
+    `replicates`."""
 
 
 PrintedTablesStudy = ReleasedTables[PrintedTablesGrid]
