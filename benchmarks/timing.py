@@ -12,8 +12,7 @@ p-value of all together (Fisher).
 Classes are of the response, and of the original value. A record is "open" if its first 16 bits do
 not decide, which happens for 1 in 65,536. Open records are searched among the first --search
 records. The control does some 100 ns of extra work for one class, and shows which differences are
-found. The exit code is always 0. Caches and branches of the processor, memory, input and output are
-not measured.
+found. The exit code is always 0. Caches, branches, memory, input and output are not measured.
 
     python benchmarks/timing.py [--records N] [--rounds N] [--replicates N] [--search N]
 

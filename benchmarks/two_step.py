@@ -2,8 +2,7 @@
 
 Prints median milliseconds to project 100,000 tables of 8 cells (goal: 500), of one cvxpy program
 for the same, of raking and of the test adjusted for randomization over 5,000 tables, to make 666
-pair tables consistent, and of RRBA's simulated test with 999 sampled tables. The exit code is
-always 0.
+pair tables consistent, and of RRBA's test with 999 sampled tables. The exit code is always 0.
 
     python benchmarks/two_step.py [--runs N]
 """

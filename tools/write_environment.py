@@ -1,7 +1,6 @@
 """Write environment.yml from pyproject.toml and requirements.lock, so that the three agree.
 
-Called by ``make lock``. With ``--check`` nothing is written, and the exit code is 1 if the file is
-not up to date.
+Called by ``make lock``. With ``--check`` nothing is written; an outdated file is exit code 1.
 """
 
 import re

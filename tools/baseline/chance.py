@@ -2,8 +2,7 @@
 
 The same code, seed and package versions give the same bytes. Other versions, or random streams that
 were changed on purpose, give other numbers of the same distribution. So two estimates, each from n
-replicates, are compared by Student's two-sample test, with the standard errors that their 95 %
-intervals imply.
+replicates, are compared by Student's two-sample test, with standard errors from 95 % intervals.
 
 - A mean has n - 1 degrees of freedom, as in one run alone. This is safe for any two variances. With
   the degrees of freedom of both runs, outputs that are bounded or take few values give too many

@@ -1,8 +1,7 @@
 """Compare the quick study on a real Slurm with the local run: same bytes, also after failures.
 
 Called by ``make test-slurm``. It starts its own Slurm with one node (`cluster`), works in copies of
-the project (`runs`), and then stops and removes both. It prints one line per check, and exits with
-code 1 at an error.
+the project (`runs`), and then removes both. It prints one line per check; an error is exit code 1.
 
     python tools/slurm/check.py              run the check
     python tools/slurm/check.py --install    the same, after apt-get install if necessary

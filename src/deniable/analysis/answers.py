@@ -86,9 +86,8 @@ def _of_random_sample(
     """Return intervals for a file, if the `counted` records are a simple random sample of it.
 
     The sampling variance is the difference between the variances for the population and for the
-    counted records alone. With N counted of M records, the variance is the one for the population
-    less (N - 1) / (M - 1) of the sampling variance. Squared distances of the limits are mixed in
-    the same proportion.
+    counted records. With N counted of M records, the variance is the one for the population less
+    (N - 1) / (M - 1) of the sampling variance. Squared distances of limits are mixed likewise.
     """
     assert counted.file is not None
     population = replace(options, target="population")

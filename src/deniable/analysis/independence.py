@@ -162,8 +162,7 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
     columns. For two columns with square channels this is Pearson's statistic of the randomized
     values. If columns are independent, so are their randomized values, and all orders of a column
     are equally likely. So the p-value is the proportion of random orders with a statistic as large,
-    counted as `channel_test` counts tables. For many records it is from the chi-squared
-    distribution.
+    counted as `channel_test` counts tables. For many records chi-squared gives the p-value.
     """
     scores = Scores(protected, table.sides, [np.eye(side.cells.size) for side in table.sides])
     pairs = zip(scores.matrices, scores.counted, strict=True)

@@ -32,9 +32,8 @@ class ItemSetEstimates:
     ) -> pd.DataFrame:
         """Search for frequent item sets.
 
-        The parameters `minimum_support`, `target` and `**options` are as in
-        `deniable.pram.frequent_item_sets`. ``attrs["left_out"]`` has the reason for each column
-        that is not an item.
+        `minimum_support`, `target` and `**options` are as in `deniable.pram.frequent_item_sets`.
+        ``attrs["left_out"]`` has the reason for each column that is not an item.
         """
         channels, left_out = self._items()
         known = self._transactions(tuple(channels))

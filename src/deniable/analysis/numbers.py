@@ -34,8 +34,7 @@ def summarized(
     They are estimated by `options` from the column's `table` of a `known` estimator. Mean and
     standard deviation follow from the unbiased estimate, with the error of their linearization. The
     spread around an estimated mean is too small by the squared error of the mean, which is added to
-    the variance. The standard deviation and its limits are roots of the variance and its limits, or
-    0 if these are negative.
+    the variance. The standard deviation and its limits are the roots, or 0 for negative values.
 
     A quantile is the smallest point up to which the consistent distribution has the proportion, one
     of `shares`, or the end of its interval if that point lies outside. The interval inverts tests

@@ -51,8 +51,7 @@ class Released(ItemSetEstimates):
     distribution, and ``consistent_by`` names its method. Intervals (``ci_low``, ``ci_high``) have a
     ``confidence``, each on its own, for a ``target``. It is the "population" from which the records
     were drawn one by one, or the "file", these records themselves. Records count as one each, or by
-    the released column of weights that `weight` names. Records of weight 0 are left out. Estimates
-    use no privacy budget.
+    the released column `weight`, without records of weight 0. Estimates use no privacy budget.
 
     Parameters
     ----------
@@ -124,8 +123,7 @@ class Released(ItemSetEstimates):
         Raises
         ------
         DeniableError
-            If a name is unknown, a column is too large, or the target is the population and there
-            is only one record.
+            If a name is unknown, a column is too large, or one record is to represent a population.
         """
         tables = [self._table([name]) for name in self._named(names)]
         known, wanted = self._estimator(**options)
@@ -147,9 +145,8 @@ class Released(ItemSetEstimates):
 
         There is one row per statistic, in the unit of the column, on its grid, among values that
         are not missing. See `deniable.analysis.numbers.summarized`. The levels of the `quantiles`
-        are in (0, 1). `names` and `**options` are as in `margins`, but masked numbers have the file
-        as their only target. Raises `DeniableError` if a column is not released as numbers, or a
-        level is not in (0, 1).
+        are in (0, 1). `names` and `**options` are as in `margins`, but masked numbers only have the
+        target "file". Raises `DeniableError` for columns not released as numbers, and other levels.
         """
         named = None if names is None else self._named(names)
         masked = self.responses.numbers(named, quantiles, **options)

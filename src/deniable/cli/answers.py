@@ -32,10 +32,10 @@ INDENT = "  "
 
 
 def channel_of_plan(path: Path, column: str) -> NamedChannel:
-    """Return the channel of a column, or of a cluster, from the plan at a `path`.
+    """Return the channel of a `column`, or of a cluster, from the plan at a `path`.
 
-    The `column` is a name in the column ``block`` of `Plan.matrices`, followed by " in " and the
-    stratum if there are strata. Raises `DeniableError` if the plan has no such channel.
+    The name is a ``block`` of `Plan.matrices`, with " in " and a stratum if there are strata.
+    Raises `DeniableError` if the plan has no such channel.
     """
     from deniable.plans import read_plan  # noqa: PLC0415 - only plans need it
 
@@ -133,9 +133,8 @@ def about_set(
     """Return bounds and posteriors of the set of the categories `members` under a `prior`.
 
     The bounds (3.9) and (3.13) of [pram] hold for any prior with this probability of the set. They
-    follow from the parity of the channel `named`. With `breach`, (rho_1, rho_2), the answers
-    include the randomized values that cause an upward or a downward breach. Raises `DeniableError`
-    for an unknown category.
+    follow from the parity of the channel `named`. With `breach`, (rho_1, rho_2), the values that
+    cause an upward or a downward breach are included. Raises `DeniableError` for unknown members.
     """
     for name in members:
         refuse_unknown("category", name, named.categories)
@@ -167,8 +166,7 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
 
     The `counts`, shape (reports,), are of the randomized values of the channel `named`. The
     intervals are for the `target`, with a `confidence` in (0, 1). Raises `SingularChannelError` if
-    the channel cannot be inverted. Raises `ChannelError` if the target is the population and only
-    one value is counted.
+    the channel is singular, and `ChannelError` for the population and a count of only one value.
     """
     from deniable.estimation import confidence_intervals, maximum_likelihood  # noqa: PLC0415
 

@@ -87,8 +87,7 @@ def _properties(specification: "Specification", found: "Design", named: NamedCha
 def _covariance(specification: "Specification", found: "Design") -> Floats | None:
     """Return the covariance of the estimated proportions, for the estimator of the design.
 
-    The result is None without a number of records. With the estimator "inverse" it is None if the
-    matrix cannot be inverted.
+    None without a number of records, and for the estimator "inverse" with a singular matrix.
     """
     proportions, records = specification.proportions, specification.records
     if records is None:

@@ -21,8 +21,7 @@ MAX_DIGITS = 18  # of a seed
 def columns_of(text: str) -> tuple[str, ...]:
     """Return the names in a comma-separated `text`.
 
-    Names may be in quotation marks, with double ones inside. Raises `ArgumentTypeError` if the text
-    is not such a list.
+    Names may be in quotation marks, with double ones inside. Other texts raise `ArgumentTypeError`.
 
     Examples
     --------
@@ -99,15 +98,15 @@ def parser() -> argparse.ArgumentParser:
 def _add_schema(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
     add("--population", metavar="NAME", help="people of the records (default: left empty)")
-    add("--delimiter", metavar="C", help=r"of a text file; \t is a tab (default: detected)")
-    add("--encoding", metavar="NAME", help="of a text file, such as cp1252 (default: detected)")
+    add("--delimiter", metavar="C", help=r"field separator; \t is a tab (default: detected)")
+    add("--encoding", metavar="NAME", help="text encoding, such as cp1252 (default: detected)")
     add("--transactions", action="store_true", help="each line is a basket, a list of items")
 
 
 def _add_compare(add: Callable[..., Any]) -> None:
     add("file", metavar="FILE", type=Path, help=FILE)
     add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of the file")
-    add("--epsilon", nargs="+", type=float, required=True, metavar="E", help="of the whole record")
+    add("--epsilon", nargs="+", type=float, required=True, metavar="E", help="epsilons of a record")
     add("--public", action="store_true", help="use uniform distributions, not the original ones")
     add("--out", type=_path, metavar="DIR", help="folder for compare.csv, .png and .svg")
     _add_tables(add)
@@ -131,7 +130,9 @@ def _add_plan(add: Callable[..., Any]) -> None:
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     add("--out", type=_path, metavar="PLAN.json", help="file of the plan")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead of making one")
-    text = "of epsilon: even (default), by categories, best for the tables, or all to each column"
+    text = (
+        "budget allocation: even (default), by categories, best for tables, or all to each column"
+    )
     add("--split", choices=("even", "size", "optimal", "each"), default="even", help=text)
     text = "mechanism of all columns that can have it, or of one (default: the smallest variance)"
     add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
@@ -245,7 +246,7 @@ def _add_channel(add: Callable[..., Any]) -> None:
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     text = "proportions in the population of the records (default), or among these very records"
     add("--target", choices=("population", "file"), default="population", help=text)
-    add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
+    add("--confidence", type=_share, default=0.95, metavar="C", help="level of intervals (0.95)")
     add("--json", action="store_true", help="print one JSON object instead of text")
 
 
@@ -268,12 +269,12 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--table", **COLUMNS, action="append", default=[], help="a table of columns (repeatable)")
     add("--pairs", **yes, help="the tables of all pairs of columns")
     add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeatable)")
-    text = "of each --table, by default of all: adjusted test, or MCIndep with the channel's noise"
+    text = "test of each --table (default: all): adjusted, or MCIndep with the noise of the channel"
     add("--test", choices=("independence", "mcindep"), help=text)
     add("--consistent", **yes, help="tables that agree on shared marginal distributions")
     add("--two-step", **yes, help="nearest non-negative tables, and independence fitted to them")
     add("--itemsets", **yes, help="frequent item sets of baskets, or of columns of two categories")
-    add("--min-support", type=_share, default=0.1, metavar="P", help="of --itemsets (0.1)")
+    add("--min-support", type=_share, default=0.1, metavar="P", help="least support (0.1)")
     add("--largest", type=int, default=3, metavar="N", help="items in a set of --itemsets (3)")
     text = "probability that any verdict of --itemsets is wrong (0.05)"
     add("--error-rate", type=_share, default=0.05, metavar="P", help=text)
@@ -287,13 +288,13 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     text = "with more randomized values than categories: inverse of least variance, or the own one"
     add("--inverse", choices=("least", "own"), default="least", help=text)
     add("--by-stratum", **yes, help="add estimates in each stratum")
-    add("--confidence", type=_share, default=0.95, metavar="C", help="of each interval (0.95)")
+    add("--confidence", type=_share, default=0.95, metavar="C", help="level of intervals (0.95)")
     made = parser.add_mutually_exclusive_group()
     made.add_argument("--synthetic", metavar="N", type=int, help="make N synthetic records")
     made.add_argument("--adjusted-weights", **yes, help="make weights that meet the estimates")
     text = "basis of synthetic records: estimated clusters, or records repeated by their weights"
     add("--basis", choices=("clusters", "weights"), default="clusters", help=text)
-    add("--seed", type=_seed, default=0, help="of synthetic records and Monte Carlo tests (0)")
+    add("--seed", type=_seed, default=0, help="for synthetic records and Monte Carlo tests (0)")
     add("--format", choices=("text", "csv", "json", "html"), default="text", help="text by default")
     add("--out", type=_path, metavar="FILE", help="file to write (default: standard output)")
 

@@ -18,8 +18,7 @@ def randomized(
 
     A batch is any part of a file in any order, also without rows. It has the columns and types of
     the schema of the `plan`, which is of kind columns or strata. With the same `draws`, a record
-    number always has the same randomized values, as in `Plan.randomize`. The order of the rows does
-    not change.
+    number always has the same randomized values, as in `Plan.randomize`. The rows stay in order.
 
     The `numbers`, integers of shape (rows,), count the records of the whole file from 0, without
     records that the schema leaves out. They must differ in all batches of a file: two records with

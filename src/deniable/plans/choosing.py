@@ -55,8 +55,7 @@ def choose(
     times the least. The error of the staircase was 1.7 to 121 times the least where its values
     distinguished all points. If `designs`, "best" includes designs for the block's prior, of up to
     `MAX_DESIGNED_CELLS` cells. If `must`, an impossible kind is an error. Otherwise the best kind
-    takes its place, and `why` has the reason. Raises `DeniableError`, which names the block, if the
-    channel is impossible.
+    replaces it, with the reason in `why`. Raises `DeniableError` if the channel is impossible.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.part.size == 1:

@@ -75,8 +75,7 @@ def answering_batches(
 ) -> Iterator[tuple[RecordBatch, Numbers]]:
     """Yield the `batches` of the respondents that answer, with their record numbers.
 
-    With a `part`, all batches are held in memory, because the respondents that answer depend on
-    the number of all records.
+    With a `part`, all batches are in memory, because the number of all records decides who answers.
     """
     if part is None:
         yield from ((each, range(each.first, each.first + len(each))) for each in batches)

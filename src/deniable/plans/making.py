@@ -150,8 +150,7 @@ def plan_from_protocol(
     population : str
         The respondents.
     chosen_from, accept
-        As in `Plan`. Matrices that were made from the records, as often in PRAM, are chosen by the
-        data, at any epsilon.
+        As in `Plan`. Matrices made from the records, as often in PRAM, are chosen by the data.
 
     Raises
     ------

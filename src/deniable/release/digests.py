@@ -17,8 +17,8 @@ placeholders for missing values are one value. The sketch has
   the words of its values, each times an odd number of its column, modulo 2^64;
 - of each column, the sum of the words of its values, modulo 2^64, unless all are equal.
 
-A sketch contains no other information on a record or a value. Without the key nobody can check a
-guess at a value.
+A sketch contains nothing else of a record or a value. Guesses at a value cannot be checked without
+the key.
 
 **Sum.** It is a keyed digest of protected records that does not depend on the bytes of their file.
 Each value has a block of 16 bytes: the bits of a number, or two SipHash-2-4 of a text. It is

@@ -34,8 +34,7 @@ class Release:
     """A release of a `name` before its draw by a `plan`, in the `folder` that it is made in.
 
     The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
-    the `records`. The `mode` is "test" or "production". By default it decides the `notice` in the
-    documents.
+    the `records`. The `mode`, "test" or "production", by default decides the published `notice`.
     """
 
     name: str
@@ -80,8 +79,7 @@ class Release:
     def refuse_records(self, limit: float) -> None:
         """Warn of values outside the bounds, which the first pass over the records counted.
 
-        Raises `DeniableError` if their proportion exceeds the `limit` in a column, or if the plan
-        needs more records.
+        Raises `DeniableError` if a column has a larger proportion than `limit`, or for few records.
         """
         self.plan.refuse_too_few(len(self.records))
         counts = self.records.file.outside.values()

@@ -108,8 +108,7 @@ class Entry:
     def partition(self) -> tuple[int, str, str] | None:
         """The partition of the records that the part belongs to; None without a part.
 
-        Parts are chosen by record number. So they are disjoint only if all records are the same,
-        in the same order.
+        Parts are chosen by record number, so they are disjoint only for equal records, in order.
         """
         return (self.part.of, self.part.seed, self.records.whole) if self.part else None
 

@@ -48,9 +48,8 @@ TO_MAKE = "make one by: deniable ledger init FOLDER"
 class Ledger:
     """The ledger in a `folder` that the data owner named and made by `Ledger.init`.
 
-    The folder is as confidential as the records (mode 0700, files 0600), because its key allows to
-    check guesses at records. Keep it as long as any release exists. An old backup lacks later
-    releases.
+    The folder is as confidential as the records (mode 0700, files 0600): with its key, guesses at
+    records can be checked. Keep it while a release exists. An old backup lacks later releases.
 
     Raises `DeniableError` if the folder is not a ledger or is open to others.
 

@@ -119,17 +119,15 @@ def protect(
     Polars or Arrow table. The `folder` of the release is on a file system that all processes
     share. The `name` of the release is by default the one of the folder. The `ledger` is the folder
     in which epsilon is counted before the draw; by default the environment variable DENIABLE_LEDGER
-    names it. State the `population` if the schema does not. A further release of the population
-    needs the text `consent`.
+    names it. State the `population` if the schema does not. A further release needs a `consent`.
 
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The `place` of the key until publication is by default the private folder. The
     `data_source` is the origin of the records: "own", "published", "network" or "surrogate". The
     `settings`, plain JSON values, are stored for a comparison with later runs. `outside_bounds` is
     the largest proportion, from 0 to 1, of a column's values that may lie outside its public
-    bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``. The
-    function `progress` receives a step, the number of records done, and the number of all (0: not
-    yet known).
+    bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``.
+    `progress` receives a step, the number of records done, and the number of all (0: unknown yet).
     """
     counting = named_ledger(ledger)
     refuse_no_plan(plan)

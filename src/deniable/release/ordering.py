@@ -1,7 +1,6 @@
 """Put protected records in the random order of a key, on the disk and in bounded memory.
 
-Leading bits of random words divide the records into parts of about one batch. Each part is sorted
-by itself.
+Leading bits of random words divide the records into parts of about one batch, each sorted alone.
 """
 
 from collections.abc import Iterable, Iterator

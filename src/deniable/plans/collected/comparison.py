@@ -40,9 +40,8 @@ def compare_tables(
     Jensen-Shannon distance from the original proportions. They are for the unbiased estimate (l2
     only, since it can be negative), the ``consistent`` table, the ``nearest`` table without
     negative cells, and the ``independent`` one. ``covered`` is the proportion of cells with the
-    original proportion in the 95 % interval for the file. Then there are the decision of the test,
-    and ``original_p_value`` and ``original_cramers_v`` (of pairs) of Pearson's test with the
-    original records.
+    original proportion in the 95 % interval for the file. The decision of the test follows, and
+    ``original_p_value`` and ``original_cramers_v`` (of pairs) of Pearson's test of the originals.
     """
     parts = {
         name: {str(key): own for key, own in estimates[name].groupby("columns", sort=False)}

@@ -29,9 +29,8 @@ def records_for_error(
     worst case, and ``relative``, at equal frequencies, for proportions of randomized values;
     ``propagation``; and ``estimate_absolute``, ``estimate_relative``, for estimates. Their errors
     are larger by the propagation factor, so they need its square times as many records. This number
-    is exact for matrices with one value on the diagonal and one elsewhere, and otherwise a lower
-    bound. It is missing if there are more randomized values than categories, and infinite for
-    singular matrices.
+    is exact for matrices with one value on the diagonal and one elsewhere, else a lower bound. It
+    is missing with more randomized values than categories, and infinite for singular matrices.
 
     Raises `DeniableError` if the plan has no channels, a column is unknown, a number out of range.
     """
