@@ -53,7 +53,7 @@ def read_items() -> list[dict[str, str]]:
 
 
 def places(item: Item) -> list[tuple[str, str]]:
-    """Return the places of an `item` as pairs of a name in `NAMES` and what it names."""
+    """Return the places of an `item` as pairs of a kind in `NAMES` and a name."""
     terms = (term.strip().partition(":") for term in item["place"].split(";"))
     return [(kind, name) for kind, _, name in terms]
 
