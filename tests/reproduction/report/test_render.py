@@ -575,7 +575,7 @@ def test_numbered_results_are_shown_with_their_verdicts(page: str, contents: Con
     part = section(page, "pram_results")
     table = contents.tables["pram_results"]
     assert len(re.findall(r'<td class="l holds">✓ holds</td>', part)) == len(table)
-    assert f"{len(table)} of {len(table)} do" in words(part)
+    assert f"{len(table)} of {len(table)} results hold" in words(part)
     assert f"✓ {len(table)} hold" in words(section(page, "glance"))
 
 
@@ -584,7 +584,7 @@ def test_a_numbered_result_that_fails_is_marked(contents: Contents) -> None:
     broken = table.assign(verdict=["fails", *table["verdict"][1:]])
     tables = contents.tables | {"pram_results": broken}
     part = alone(dataclasses.replace(contents, tables=tables), "pram_results")
-    assert f"{len(table) - 1} of {len(table)} do." in words(part)
+    assert f"{len(table) - 1} of {len(table)} results hold." in words(part)
     assert part.count('<td class="l fails">✗ fails</td>') == 1
 
 

@@ -47,11 +47,11 @@ def test_the_centroids_have_the_extremes_of_all_settings_rounded_down() -> None:
 def test_the_least_error_of_true_dp_is_said_with_both_its_conditions() -> None:
     (records,) = in_short(TABLES).privacy
     said = records.useful.partition("If attributes ")[2]
-    conditions, _, bound = said.partition(", true DP has a mean SSE of at least ")
+    conditions, _, bound = said.partition(", central ε-DP has a mean SSE of at least ")
     assert conditions == "are released independently and blind to the order of the records"
     assert bound
     label = " ".join(SSE_TITLES["least_dp"].split())
-    assert label == "least SSE of true DP, attributes independent, blind to order"
+    assert label == "least SSE of central ε-DP, attributes independent, blind to order"
 
 
 def test_records_keep_their_epsilon_where_the_audit_says_so() -> None:

@@ -222,13 +222,13 @@ def test_a_method_has_one_row_with_what_was_found(tables: dict[str, pd.DataFrame
 
 def test_a_promise_that_is_kept_is_not_called_broken(tables: dict[str, pd.DataFrame]) -> None:
     broken = words(render("overview", tables))
-    assert "no finite ε at all" in broken
+    assert "released records have no finite ε" in broken
     assert "An iDP release is microaggregation with noise" in broken
     assert "DP-UM keeps its promise for centroids" in broken
     table = tables["idp_audit"].copy()
     kept = {"exact_or_lower_bound": table["claimed_epsilon"], "times_claimed": 1.0, "holds": True}
     page = words(render("overview", tables | {"idp_audit": table.assign(**kept)}))
-    for said in ("no finite ε at all", "An iDP release is microaggregation", "guarantees nothing"):
+    for said in ("released records have no finite ε", "An iDP release is microaggregation", "guarantees nothing"):
         assert said not in page
 
 
@@ -265,12 +265,12 @@ def test_ratios_of_errors_are_counted_by_epsilon(tables: dict[str, pd.DataFrame]
 
     settings = len(FACTORS) * len(SIZES)
     found = last(tables)
-    assert found["iDP-CBLS / least SSE of true DP"].endswith(f"0 of {settings}")
+    assert found["iDP-CBLS / least SSE of central ε-DP"].endswith(f"0 of {settings}")
     assert found["DP / a file of zeros"].endswith(f"0 of {len(FACTORS)}")  # once, whatever k
     assert found["iDP-CBLS / DP"].endswith(f"{settings} of {settings}")
     turned = sse_table()
     turned.loc[turned["method"] == "least_dp", "mean_sse"] = 1e6
-    below = last({"idp_fig3": turned, "idp_fig4": turned})["iDP-CBLS / least SSE of true DP"]
+    below = last({"idp_fig3": turned, "idp_fig4": turned})["iDP-CBLS / least SSE of central ε-DP"]
     assert below.endswith(f"{settings} of {settings}")
 
 
@@ -278,7 +278,7 @@ def test_simulation_is_confirmed_over_all_cells(tables: dict[str, pd.DataFrame])
     cells = 2 * len(EPSILONS) * len(FACTORS) * (1 + 3 * len(SIZES))
     found = sse(tables)["confirmed"]
     assert (found["cells"], found["groups"], found["apart"], found["p"]) == (cells, 8, 0, 1)
-    said = f"in {cells} settings. Over the settings of each of 8 pairs"
+    said = f"in {cells} settings, for 8 pairs"
     assert said in words(render("sse", tables))
 
 
@@ -324,7 +324,7 @@ def test_classes_that_are_not_learned_are_counted() -> None:
     assert unlearned["DP"] == ("6", "6")
     assert unlearned["iDP-CBLS"] == ("0", "12")
     best = {row[:2]: row[2] for row in found["best"].rows}
-    assert best["1", "true DP"] == "threshold rule"
+    assert best["1", "central ε-DP"] == "threshold rule"
 
 
 # -- the audit -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Attacks on one release of [idp]'s methods, and the claim that noise never protects less."""
+"""Attacks on one release of the methods of [idp], and a test that noise never protects less."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from reproduction.papers.idp.audit import file_of
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 LINKED_TARGETS = 1000
 RANDOM_CHANGES = 200
-FALSE_ALARM = 1e-4  # of a single attack that refutes a claim
+FALSE_ALARM = 1e-4  # probability that an attack refutes a true claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
 WHOLE_RECORD = "a record, all attributes"
@@ -51,16 +51,18 @@ def attack_table(
     domain_factor: float,
     runs: int,
 ) -> pd.DataFrame:
-    """Attack releases of a data set and of a neighbour, `runs` times each.
+    """Attack releases of a data set and of a neighbour, `runs` times for each setting.
 
     The records `data` of the data set `name` are masked in clusters of at least each `k`, at each
-    of the claimed `epsilons`, on domains to `domain_factor` times their maxima, by the root `seed`.
+    of the claimed `epsilons`. Domains end at `domain_factor` times the maxima, and `seed` is the
+    root seed.
 
-    ``attack`` is "partition" or "likelihood", ``neighbour`` the change, ``unit`` the released part.
-    ``claimed_epsilon`` belongs to a record, though the partition attack changes a single attribute.
-    ``accuracy`` has a 95 % interval from ``replicates`` releases. ``allowed`` is the most that the
-    claimed epsilon allows, and the lower end of the interval proves ``epsilon_at_least``. ``holds``
-    is False if a 99.98 % interval lies above ``allowed``, else empty: no attack proves a claim.
+    ``attack`` is "partition" or "likelihood", ``neighbour`` is the change, and ``unit`` is the
+    released part. ``claimed_epsilon`` belongs to a record, although the partition attack changes a
+    single attribute. ``accuracy`` has a 95 % interval from ``replicates`` releases. ``allowed`` is
+    the largest accuracy that the claimed ε allows. The lower end of the interval proves
+    ``epsilon_at_least``. ``holds`` is False if a 99.98 % interval is above ``allowed``, and empty
+    otherwise, because attacks cannot prove a claim.
     """
     file = file_of(name, data, domain_factor)
     rows = []
@@ -109,7 +111,7 @@ class _Attacks:
                     yield "likelihood", WHOLE_RECORD, method, reading, "attribute", k, found
 
     def _on_laplace(self) -> Accuracy:
-        """Attack plain Laplace noise for the record that is farthest from an end of all domains."""
+        """Attack plain Laplace noise with the record farthest from an end of its domains."""
         upper, share = self.file.upper, self.epsilon / self.file.upper.size
         reach = np.maximum(self.values, upper - self.values) / upper
         record = self.values[int(np.argmax(reach.sum(axis=1)))]
@@ -118,7 +120,7 @@ class _Attacks:
         return likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
 
     def _on_random_changes(self, method: Variant, k: int) -> Accuracy:
-        """Attack repeatedly: a random record gets the value of another random record."""
+        """Attack repeatedly with a random record that gets the value of another random record."""
         generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
         tried = min(self.runs, RANDOM_CHANGES)
@@ -132,7 +134,7 @@ class _Attacks:
         return Accuracy(right, tried)
 
     def _first(self, method: Variant, k: int, column: Floats) -> tuple[NoisyCentroids, Positions]:
-        """Return the centroids, and each record's cluster, of values of the first attribute."""
+        """Return the centroids of a `column`, the first one, and the cluster of each record."""
         upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
         return _together(found, found.scales), found.clusters.memberships[0]
@@ -143,7 +145,7 @@ class _Attacks:
         actual = _together(shipped, shipped.scales)
         for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
             other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
-            # Neither reading includes rounding errors of centroids.
+            # Neither interpretation includes rounding errors of centroids.
             apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
             differs = apart | (actual.scales != other.scales)
             generator = self._generator(f"likelihood {reading}", method, formed.k)
@@ -152,7 +154,7 @@ class _Attacks:
             yield reading, likelihood_attack(one, two, generator, self.runs)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
-        """Return the masking if the record with most to lose moves to the worse end of each."""
+        """Return the masking if the record with the largest loss moves to the worse domain ends."""
         frozen = clustered.frozen_losses(shipped.method)[RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(frozen)))
         table, scales, upper = self.values.copy(), shipped.scales, self.file.upper
@@ -186,15 +188,17 @@ def protection_table(
 
     `name`, `data`, `seed`, `k`, `epsilons` and `domain_factor` are as in `attack_table`.
 
-    ``value`` is a ``measure`` under the method, ``microaggregation`` the same for the
-    microaggregated file, ``less_protection`` whether the first is larger. ``replicates`` is the
-    number of records that the intruder searches for, ``score`` the score for each half. Measures:
+    ``value`` is a ``measure`` under the method, and ``microaggregation`` is the same measure for
+    the microaggregated file. ``less_protection`` is True if the first is larger. ``replicates`` is
+    the number of records that the intruder searches for, and ``score`` is the score for each half.
+    Measures are:
 
-    - "loss between clusters with one mean": between (1, 2, 3) and (2, 2, 2), which are the same
-      after microaggregation (no data set);
+    - "loss between clusters with one mean": the privacy loss between (1, 2, 3) and (2, 2, 2), which
+      are the same after microaggregation (without a data set);
     - "values known for certain": the proportion of all values;
     - "records linked": the proportion of records that the intruder of `deniable.idp.audit.linkage`
-      links to their own, a lower bound, and "records linked by the nearest", by squared distances.
+      links correctly, a lower bound;
+    - "records linked by the nearest": the same with squared distances.
     """
     file = file_of(name, data, domain_factor)
     names = ["dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"]

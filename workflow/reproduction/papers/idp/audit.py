@@ -1,4 +1,4 @@
-"""The audit of [idp] on its data sets: the claimed and the exact epsilon, or a lower bound."""
+"""Audit [idp] on its data sets: the claimed and the exact ε, or a lower bound."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from deniable.sampling import SeededNoise, generator_for
 
 
 def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> audit.AuditedFile:
-    """Return the data set `name` with records `data`, and its domains by a `domain_factor`."""
+    """Return the data set `name` with the records `data` and domains by a `domain_factor`."""
     upper = domain_bounds(data.values, domain_factor)
     return audit.AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
 
@@ -32,8 +32,9 @@ def audit_table(
     """Audit all methods on a data set, with the columns of `deniable.idp.audit.as_table`.
 
     The data set `name` with the records `data` is audited in clusters of at least each `k`, at each
-    of the claimed `epsilons`. The first of the `domain_factors` is audited in both readings, the
-    others with the scale frozen. Certificates are from a number of `releases`, by the root `seed`.
+    of the claimed `epsilons`. The first of the `domain_factors` is audited under both
+    interpretations, the others with a fixed scale. Certificates come from a number of `releases`
+    with the root `seed`.
     """
     files = [file_of(name, data, factor) for factor in domain_factors]
     tables = [audit.audit_file(file, k, epsilons, as_it_runs=file is files[0]) for file in files]
@@ -62,14 +63,15 @@ def cluster_table(
 ) -> pd.DataFrame:
     """Compare each sensitivity with all changes of one record, for each attribute.
 
-    `name`, `data`, `k` and `domain_factors` are as in `audit_table`. No number depends on epsilon.
+    `name`, `data`, `k` and `domain_factors` are as in `audit_table`. The numbers do not depend on
+    ε.
 
     ``tightness_fixed`` and ``tightness_fixed_median`` are the largest and the median ratio, over
     all ``clusters``, of the largest change to the claimed sensitivity if records stay in their
-    clusters. ``tightness_anew`` is the largest if clusters are formed anew. Above 1 the sensitivity
-    is too small. ``attribute_times_claimed`` is the exact epsilon of all centroids of the attribute
-    over the claimed one, scale frozen. Proportions are ``records_beyond`` (records that alone
-    exceed the claim), ``clusters_without_noise``, ``values_without_noise`` and
+    clusters. ``tightness_anew`` is the largest ratio if clusters are formed again. Above 1 the
+    sensitivity is too small. ``attribute_times_claimed`` is the exact ε of all centroids of the
+    attribute over the claimed ε, with a fixed scale. Proportions are ``records_beyond`` (records
+    that alone exceed the claim), ``clusters_without_noise``, ``values_without_noise`` and
     ``values_certain_from_means`` (values that the means of the clusters alone reveal).
     """
     rows: list[dict[str, Any]] = []
@@ -77,7 +79,7 @@ def cluster_table(
     every = (audit.ClusteredFile(file, size) for file in files for size in k)
     for clustered, method in product(every, audit.VARIANTS[1:]):
         file, losses = clustered.file, clustered.frozen_losses(method)
-        attributes = file.ranking.attributes  # losses at epsilon 1, of which each claims a share
+        attributes = file.ranking.attributes  # each has 1 / attributes of ε, which is 1 here
         scales = clustered.shipped(method, 1.0).scales
         both = losses[audit.FIXED], losses[audit.RECLUSTERED]
         parts = zip(file.names, clustered.moves(method), scales, *both, strict=True)
@@ -106,7 +108,7 @@ def cluster_table(
 
 
 def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
-    """Join the `tables` of data sets, with their `sources`. Rows on no data set are kept once."""
+    """Join the `tables` of data sets, with their `sources`; keep rows without data set once."""
     types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
     joined = pd.concat(table.assign(data_source=sources[name]) for name, table in tables.items())
     joined = joined.astype({name: kind for name, kind in types.items() if name in joined})

@@ -1,4 +1,4 @@
-"""Prepare the report's section on the audit of individual differential privacy ([idp])."""
+"""Contents of the report's section on the audit of individual differential privacy ([idp])."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ BESIDE = "microaggregation alone"
 
 
 def privacy(tables: Tables) -> dict[str, Any]:
-    """Prepare the audit from `tables`: one centroid, all of them, released records."""
+    """Return the audit of one centroid, all centroids, and released records, from `tables`."""
     at, table = names.shown(tables), tables["idp_audit"]
     first = where(table, domain_factor=at.factor, domain="public")
     together = (first["unit"] == "attribute") & (first["attribute"] == names.ALL)
@@ -29,7 +29,7 @@ def privacy(tables: Tables) -> dict[str, Any]:
         "at": at,
         "readings": _readings(where(at.at_k(first[~together]), epsilon=at.epsilon)),
         "tightness": _tightness(tables["idp_audit_clusters"]),
-        "composition": _by_k(narrowest, _composition, "worst attribute: ε over the claimed ε"),
+        "composition": _by_k(narrowest, _composition, "worst attribute: exact over claimed ε"),
         "records": _records(where(table, unit="record", domain="public", **anew)),
         "noiseless": _by_k(
             where(narrowest, method="idp_cbls"), _without_noise, "clusters released without noise"
@@ -63,7 +63,7 @@ def _readings(part: pd.DataFrame) -> PageTable:
     own = own.assign(found=found)
     every = names.READINGS.items()
     parts = [where(own, reading=r, clusters=c).assign(fixed=name) for name, (r, c) in every]
-    keys, label = {"fixed": "reading"} | BY_METHOD, "ε spent under each interpretation"
+    keys, label = {"fixed": "interpretation"} | BY_METHOD, "ε used under each interpretation"
     return pivot(pd.concat(parts).replace(TITLES), keys, "unit", label, names=names.UNITS)
 
 
@@ -79,19 +79,19 @@ def _tightness(table: pd.DataFrame) -> PageTable:
 
 
 def _composition(part: pd.DataFrame) -> str:
-    """Return the ratio of the worst attribute to its claim, marked if all records exceed it."""
+    """Return exact over claimed ε of the worst attribute, marked if all records exceed it."""
     everyone = " *" if part["records_beyond"].min() == 1 else ""
     return _judged(part["attribute_times_claimed"].max()) + everyone
 
 
 def _records(public: pd.DataFrame) -> PageTable:
-    """Count the releases of records that no finite epsilon describes, scale frozen."""
+    """Count the releases of records without a finite ε, with a fixed scale."""
     shuffled = noted(public, names.SHUFFLED).map({True: "random", False: "as in the file"})
     groups = public.assign(endless=public["exact_or_lower_bound"] == math.inf).groupby(shuffled)
     found = groups.agg(of=("endless", "size"), endless=("endless", "sum"), delta=("delta", "min"))
     found["delta"] = found["delta"].map(lambda delta: math.floor(1e4 * delta) / 1e4, "ignore")
     heads = {"note": "order of records", "of": "releases", "endless": "without a finite ε"}
-    heads["delta"] = "probability of refuting the neighbour, at least"
+    heads["delta"] = "least probability of refuting the neighbour"
     return all_rows(found.reset_index(), "released records, scale frozen", heads)
 
 
@@ -104,17 +104,17 @@ def _without_noise(part: pd.DataFrame) -> str:
 
 
 def _certificate(part: pd.DataFrame) -> PageTable:
-    """Return the least ε that the released numbers alone prove, by the claimed ε."""
+    """Return the lower bounds on ε from released numbers alone, by claimed ε."""
     own = part[noted(part, names.CERTIFICATE)]
     own = own.assign(
         attributes=own["attribute"].eq(names.ALL).map({True: "all", False: "one"}),
         found=texts(own, lambda row: f"≥ {short(row['exact_or_lower_bound'])}{failing(row)}"),
     )
-    return _pivot(own, "epsilon", "least ε proved by released numbers", ("attributes",))
+    return _pivot(own, "epsilon", "lower bound on ε from released numbers", ("attributes",))
 
 
 def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
-    """Return losses between twins, and links beside microaggregation alone."""
+    """Return losses between twin clusters, and linked records with microaggregation alone."""
     twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
     keys = [*BY_METHOD, "k", "epsilon"]
     by_nearest = where(table, measure=names.NEAREST).set_index(keys)["value"]
@@ -128,6 +128,6 @@ def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
     alone = linked["microaggregation"].map(percent)
     linked = linked.assign(found=texts(linked, share), **{BESIDE: alone})
     twins, label = twins.replace(TITLES), "loss between two clusters with one mean"
-    by_epsilon = _pivot(linked, "epsilon", "records linked to their own", ("k", BESIDE))
+    by_epsilon = _pivot(linked, "epsilon", "correctly linked records", ("k", BESIDE))
     of_twins = pivot(twins, ["method"], "epsilon", label, value="value")
     return {"twins": of_twins, "linked": by_epsilon}

@@ -1,4 +1,4 @@
-"""Studies, tables, figures and sections of [idp], one entry each."""
+"""The catalog of [idp]: studies, tables, analyses, figures and sections."""
 
 from functools import partial
 
@@ -90,11 +90,11 @@ ANALYSES = (
 )
 
 SHOWS = {
-    "audit": "Exact over claimed epsilon of one centroid, of all, and of the records, over k",
-    "attacks": "How often an intruder distinguishes neighbouring files, over claimed epsilon",
-    "noises": "Errors of a distribution and its mean by noises on a grid, over exact epsilon",
+    "audit": "Exact over claimed ε of one centroid, of all centroids, and of the records, over k",
+    "attacks": "Accuracy of an intruder who distinguishes neighbouring files, over claimed ε",
+    "noises": "Errors of a distribution and its mean by noises on a grid, over exact ε",
 }
-OF_ERRORS = "mean SSE of masked {} records over k, by epsilon and domain"
+OF_ERRORS = "mean SSE of masked {} records over k, by ε and domain"
 OF_CLASSIFIERS = "F-measures of classifiers trained on protected {} records, over k"
 FIGURES = (
     *(_figure(name, ".figures:errors", OF_ERRORS) for name in SSE),
@@ -106,8 +106,8 @@ SECTIONS = (
     study.claims_section("idp", "reproduction.papers.idp.sections:WORDS"),
     _section(
         "overview",
-        "Individual differential privacy: promised, delivered, protected",
-        "Promised and delivered",
+        "Individual differential privacy: promise, exact ε and protection",
+        "Promise and exact ε",
         "audit",
     ),
     _section("sse", "Figures 3 and 4: the error of masked records", "", "fig3", "fig4"),

@@ -1,6 +1,6 @@
-"""Figures 3 to 6 of [idp] with competitors under true DP; audit, attacks and noises.
+"""Figures 3 to 6 of [idp] with competitors with central ε-DP; audit, attacks and noises.
 
-The catalog names the table of each figure. An epsilon, domain factor or k of 0 does not apply.
+The catalog names the table of each figure. An ε, domain factor or k of 0 does not apply.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,8 +62,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
     return style.finish(
         figure,
         f"{names.DATASETS[dataset]}: mean SSE of masked records against k",
-        "in variances of an attribute: 1 is the error of everybody's mean; "
-        f"means of {table['replicates'].max():,} runs, bands: 95 % intervals",
+        "in variances of an attribute: 1 is the error of the overall mean; "
+        f"means of {table['replicates'].max():,} replicates, bands: 95 % intervals",
         style.legend_keys(SSE_LINES, names.SSE_TITLES, table["method"], **KEY),
         3 if table["method"].nunique() > 8 else 4,
     )
@@ -95,17 +95,17 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
         "95 % intervals; lines without markers do not depend on k",
         [
             *style.legend_keys(FOREST_LINES, names.FOREST_LABELS, shown["method"], **KEY),
-            look(style.GRID, linewidth=7, label="no better than one class for all"),
+            look(style.GRID, linewidth=7, label="no better than the majority class"),
         ],
         2,
     )
 
 
 def with_best_dp(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the `table` of F-measures, with its best classifier under true DP once more.
+    """Return the `table` of F-measures with additional rows, the best classifier with central ε-DP.
 
-    It is the best on average over the classes, for each epsilon, and has the method `BEST_DP`.
-    Intervals end at 0 and 1, as F-measures do.
+    It is the best on average over the classes, for each ε, and has the method `BEST_DP`. Intervals
+    are cut off at 0 and 1, the limits of F-measures.
     """
     ends = {name: table[name].clip(0, 1) for name in ("ci_low", "ci_high")}
     rivals = where(table, method=names.DP_BASELINES)
@@ -127,7 +127,7 @@ def _draw(
     sizes: Sequence[float],
     ticks: Sequence[float] = K_TICKS,
 ) -> None:
-    """Plot a `value` over k, at `sizes`, with `ticks`. Methods without k are horizontal lines."""
+    """Plot a `value` over k, at `sizes`, with `ticks`; methods without k are horizontal lines."""
     for method, line in lines.items():
         rows = where(part, method=method)
         flat = where(rows, k=names.NOT_APPLICABLE)
@@ -149,7 +149,7 @@ METHODS = {
     "dp_um": look("#009e73", marker="s", label=names.AUDITED["dp_um"]),
     "idp_ls": look("#0072b2", marker="D", label=names.AUDITED["idp_ls"]),
     "idp_cbls": look("#d55e00", marker="o", label=names.AUDITED["idp_cbls"]),
-    "idp_cbls_prose": look("#9aa1a9", marker="v", label="iDP-CBLS, sensitivity as in the prose"),
+    "idp_cbls_prose": look("#9aa1a9", marker="v", label="iDP-CBLS, sensitivity of the text"),
 }
 PANELS = {
     # unit, all attributes: title
@@ -160,14 +160,14 @@ PANELS = {
 }
 READINGS = {
     names.FIXED_SCALE: look(style.INK, label="scale frozen (exact)"),
-    names.RECOMPUTED_SCALE: look(style.INK, "--", label="as it runs (at least)"),
+    names.RECOMPUTED_SCALE: look(style.INK, "--", label="as it runs (lower bound)"),
 }
 SHIFTS = {"dp_um": 0.94, "idp_ls": 1.0, "idp_cbls": 1.06}
 
 
 @style.in_style
 def audit(table: pd.DataFrame) -> Figure:
-    """Plot over k by which factor units of a `table` exceed the largest claim, first domain."""
+    """Plot exact over claimed ε by k, from a `table`, at the largest claim and first domain."""
     largest, factor = table["epsilon"].max(), table["domain_factor"].iloc[0]
     shown = where(table, epsilon=largest, domain_factor=factor, domain="public")
     shown = where(shown, clusters=names.RECLUSTERED)
@@ -187,7 +187,7 @@ def audit(table: pd.DataFrame) -> Figure:
         axis.axhline(1, color=style.INK, linewidth=1)
         axis.axhspan(infinite / 2.5, infinite * 2.5, color=style.GRID, alpha=0.6, linewidth=0)
         for (method, options), reading in product(METHODS.items(), READINGS):
-            # Shifts separate the lines in the band of the infinite.
+            # Shifts separate the lines in the band for infinite values.
             endless = infinite * SHIFTS.get(method, 1.12) ** 6
             rows = where(part, method=method, reading=reading).sort_values("k")
             more = options | {"linestyle": READINGS[reading]["linestyle"]}
@@ -200,12 +200,12 @@ def audit(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.yaxis, [*powers, infinite], text)
         axis.set_ylim(0.2, infinite * 2.5)
 
-    figure = _by_dataset(shown, "exact / claimed epsilon", PANELS, panel, 2.55, "k")
+    figure = _by_dataset(shown, "exact / claimed ε", PANELS, panel, 2.55, "k")
     return style.finish(
         figure,
-        "Claimed and exact epsilon of a change of one record",
-        f"factor over the claim at epsilon {largest:g}; clusters formed again for each "
-        "neighbour; 1 or less: the claim holds",
+        "Exact over claimed ε for a change of one record",
+        f"claimed ε = {largest:g}; clusters are formed again for each neighbour; "
+        "1 or less: the claim holds",
         [*style.legend_keys(METHODS, markersize=4), *READINGS.values()],
         3,
     )
@@ -228,7 +228,7 @@ LAPLACE = look("#1b1f24", "none", "^", label="Laplace DP")
 
 @style.in_style
 def attacks(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` how often an intruder distinguishes neighbours, over claimed epsilon."""
+    """Plot the accuracy of an intruder who distinguishes neighbours, from a `table`."""
     k = table["k"].max()
     shown = table[(table["k"] == k) | table["k"].isna()]
 
@@ -252,15 +252,15 @@ def attacks(table: pd.DataFrame) -> Figure:
         style.gridded(axis, "y", 0.5)
 
     columns = {name: kind.title for name, kind in names.ATTACKS.items()}
-    ylabel, xlabel = "share of right answers", "claimed epsilon"
+    ylabel, xlabel = "proportion of right answers", "claimed ε"
     return style.finish(
         _by_dataset(shown, ylabel, columns, panel, 2.5, xlabel),
-        "Telling a file from its neighbour by one release",
-        f"k = {k:g}; half of the releases are of each; 95 % intervals",
+        "Attacks that distinguish a file from its neighbour by one release",
+        f"k = {k:g}; half of the releases are from each file; 95 % intervals",
         [
             *style.legend_keys(METHODS, shown=table["method"], linestyle="none"),
             LAPLACE,
-            look(style.INK, label="most that the claimed epsilon allows"),
+            look(style.INK, label="limit for the claimed ε"),
         ],
         5,
     )
@@ -276,7 +276,7 @@ NOISES = {
 
 @style.in_style
 def noises(table: pd.DataFrame) -> Figure:
-    """Plot from a `table` the distance to the true distribution and the error of its mean."""
+    """Plot the distance to the original distribution and the error of its mean, from a `table`."""
     every = product(NOISES.items(), names.SHOWN_ESTIMATORS.items())
     lines = {(n, e): style.look(colour, line, linewidth=1.6) for (n, colour), (e, line) in every}
 
@@ -290,7 +290,7 @@ def noises(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.yaxis, ticks, style.as_share)
         style.gridded(axis)
 
-    rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a report"
+    rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a response"
     columns = {"wasserstein": "Wasserstein distance", "rmse": "root mean squared error of the mean"}
     size, around, apart = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1), (False, False)
     figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.22, 0), xlabel, share=apart)
@@ -301,7 +301,7 @@ def noises(table: pd.DataFrame) -> Figure:
         figure,
         "Beyond [idp]: noises for ages on a public grid, without a curator",
         f"{table['cells'].iloc[0]} cells, {table['n'].iloc[0]:,} records; means of "
-        f"{table['replicates'].iloc[0]} runs, bands: 95 % intervals",
+        f"{table['replicates'].iloc[0]} replicates, bands: 95 % intervals",
         style.legend_keys(looks, linewidth=2),
         3,
     )

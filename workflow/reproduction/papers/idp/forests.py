@@ -6,14 +6,15 @@ not masked. Besides the methods of the text there are:
 
 - ``original``: the same forest on original records, the upper bound of the text;
 - ``majority``: always the most frequent class of the training records;
-- ``dp_synthetic``: the same forest on synthetic records with true epsilon-differential privacy;
-- ``dp_naive_bayes``: naive Bayes on the noisy histogram of a single attribute, true epsilon-DP;
-- ``dp_rule``: a threshold of one attribute, both drawn by the exponential mechanism, true
-  epsilon-DP. These three use the training records alone, which is stricter than the text.
+- ``dp_synthetic``: the same forest on synthetic records with central ε-DP;
+- ``dp_naive_bayes``: naive Bayes on the noisy histogram of a single attribute, central ε-DP;
+- ``dp_rule``: a threshold of one attribute, both drawn by the exponential mechanism, central ε-DP.
 
-If clipping leaves the training records of two domain factors the same, one forest serves both,
-since they share its seed (and the noise of ``idp_cbls``). Methods without clusters are not repeated
-for each k: their k is 0, as is an epsilon or a domain factor that does not apply.
+The last three use only the training records, which is stricter than the text.
+
+If clipping leaves equal training records for two domain factors, one forest is used for both,
+because they share its seed (and the noise of ``idp_cbls``). Methods without clusters are not
+repeated for each k: their k is 0, as is an ε or a domain factor that does not apply.
 """
 
 from dataclasses import dataclass
@@ -36,15 +37,15 @@ from reproduction.study import Cell
 REFERENCES = ("original", "majority")
 FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 TREES = 25
-"""The text names no number. scikit-learn's default, 100, costs four times as much."""
+"""The text has no number. scikit-learn's default, 100, takes four times as long."""
 
 
 @dataclass(frozen=True, eq=False)
 class IdpForests:
-    """Simulates the F-measures of classifiers trained on protected `data`, of two classes.
+    """Simulator of F-measures of classifiers trained on protected `data` with two classes.
 
     Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses an `attribute`
-    chosen by its meaning, not by the data: FICA of Census, a tax on earnings, and alcohol of Wine.
+    chosen by its meaning, not by the data: FICA (a tax on earnings) for Census, alcohol for Wine.
     """
 
     data: NumericMicrodata
@@ -58,7 +59,10 @@ class IdpForests:
         return [{"domain_factor": float(factor), "class": name} for factor, name in every]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return F-measures, shape (replicates, outputs). Cells: method, epsilon, k (or 0)."""
+        """Return F-measures, shape (replicates, outputs).
+
+        A `cell` has method, epsilon and k, the latter two 0 if they do not apply.
+        """
         method, (training, test) = cell["method"], self._split
         refuse_unknown("method", method, (*REFERENCES, *idp.METHODS, *FOREST_COMPETITORS))
         runs = []
@@ -136,7 +140,7 @@ class IdpForests:
 def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
     """Return the classes of `test` that a random forest of `TREES` trees predicts.
 
-    `training` and `test` are finite, shape (records, attributes), `labels` the classes of the
+    `training` and `test` are finite, shape (records, attributes). `labels` are the classes of the
     training records. The `seed` is ``random_state`` of scikit-learn's forest.
     """
     forest = RandomForestClassifier(TREES, random_state=seed)

@@ -1,7 +1,8 @@
-"""Compare noises for numbers on a public grid, without a curator, at one exact epsilon.
+"""Compare noises for numbers on a public grid, without a curator, at one exact ε.
 
 In [idp] a curator sees all numbers. Here each person's cell of the grid is randomized before it is
-sent. Only the noise differs. The same three estimators give distribution, mean and median.
+sent. Only the noise differs: all noises have the same three estimators of distribution, mean and
+median.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ from deniable.sampling import generator_for
 
 from reproduction.study import mean_summary
 
-RISE = 1e-5  # of EMS in nats. Generalized randomized response converges too, after many steps
+RISE = 1e-5  # stops EMS, in nats; generalized randomized response also converges, in many steps
 NOISES: dict[str, Callable[[int, float], Channel]] = {
     "square wave": SquareWave.of_epsilon,
     "staircase": lambda cells, epsilon: staircase_channel(cells, epsilon, beyond=cells),
@@ -54,20 +55,22 @@ def compare_noises(
     intervals: int,
     resamples: int,
 ) -> pd.DataFrame:
-    """Compare the errors of all noises and estimators at each epsilon.
+    """Compare the errors of all noises and estimators at each ε.
 
-    Each replicate draws records from the distribution of `data`, of the same number, and randomizes
-    each. Errors are proportions of the range of the grid. The grid has one cell per interval of the
+    Each replicate draws a file of the size of `data` from its distribution, and randomizes it.
+    Errors are proportions of the range of the grid. The grid has one cell per interval of the
     attribute, including an open interval at an end.
 
     Parameters
     ----------
     data : Microdata with one attribute
-        Its distribution is the true one.
+        The records with the true distribution.
     seed : int
         The root seed of all draws.
     epsilons : sequence of float in (0, 30]
+        The target ε of the noises.
     replicates : int, >= 2
+        The number of files.
     intervals : int, >= 1, at most `replicates`
         The number of replicates with bootstrap intervals of EMS.
     resamples : int, >= 20

@@ -1,4 +1,4 @@
-"""Verdicts on [idp] for the report's first page."""
+"""Verdicts on [idp] for the first page of the report."""
 
 import math
 
@@ -12,7 +12,7 @@ from reproduction.study import PrivacyVerdict, Verdicts, Worst, groups_of, where
 
 
 def in_short(tables: Tables) -> Verdicts:
-    """Return the verdict on the ε of released records in `tables`. The paper prints no numbers."""
+    """Return the verdict on the ε of released records from `tables`; no numbers are published."""
     if "idp_audit" not in tables:
         return Verdicts()
     at = names.shown(tables)
@@ -27,15 +27,15 @@ def in_short(tables: Tables) -> Verdicts:
     verdict = PrivacyVerdict(
         "fails" if endless else "holds",
         "iDP's released records keep the promised ε",
-        f"ε = {at.epsilon:g} is promised; k = {at.k:g}, domain factor {at.factor:g}. In {endless} "
-        f"of {len(records)} cases ({cases}) there is none: the file shows who shares a value with "
-        "whom, and one person's number can change "
-        f"that for certain.{_centroids(tables['idp_audit'])}",
+        f"The promise is ε = {at.epsilon:g} (k = {at.k:g}, domain factor {at.factor:g}). In "
+        f"{endless} of {len(records)} cases ({cases}) no finite ε exists: the file reveals which "
+        "records share a value, and one person's number can change that with certainty."
+        f"{_centroids(tables['idp_audit'])}",
         "idp_overview",
         Worst(at.epsilon, math.inf, f"{endless} of {len(records)} cases, k = {at.k:g}")
         if endless
         else None,
-        "Judge the file as microaggregation, by linkage." if endless else "",
+        "Assess the file as microaggregation, by linkage." if endless else "",
         _useful(tables, datasets, at) if endless else "",
     )
     return Verdicts(privacy=[verdict])
@@ -59,12 +59,12 @@ def _centroids(audit: pd.DataFrame) -> str:
         count = f"{len(fails)} of {len(own)} cases under {MASKED[of['method']]}"
         said += [f"{count} ({', '.join(found)})"] if found else []
     factors = joined(f"{factor:g}" for factor in sorted(cases["domain_factor"].unique()))
-    exceeded = f" One centroid exceeds its share of ε in {joined(said)}, domain factor {factors}."
+    exceeded = f" One centroid exceeds its part of ε in {joined(said)}, domain factor {factors}."
     return exceeded if said else ""
 
 
 def _useful(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
-    """Return sentences on the results of true DP at the epsilon shown, beside iDP-CBLS."""
+    """Return sentences on the results of central ε-DP and iDP-CBLS at the ε of the page."""
     learned, least = [], []
     for name, title in datasets.items():
         forests = names.forests_at(tables.get(names.FOREST_TABLES[name]), at)
@@ -82,10 +82,10 @@ def _useful(tables: Tables, datasets: dict[str, str], at: Shown) -> str:
             least.append(f"{at_least(bound['mean_sse'].min())} (iDP-CBLS: {own_error})")
     said = []
     if learned:
-        said += [f"An ε that holds: classifiers with true DP, mean F {joined(learned)}."]
+        said += [f"Classifiers with central ε-DP keep their ε: mean F {joined(learned)}."]
     if least:
         said += [
             "If attributes are released independently and blind to the order of the records, "
-            f"true DP has a mean SSE of at least {joined(least)} on them."
+            f"central ε-DP has a mean SSE of at least {joined(least)} on them."
         ]
     return " ".join(said)

@@ -1,4 +1,4 @@
-"""Names of data sets, methods and parts of the audit, and the rows that pages show."""
+"""Names of data sets, methods and parts of the audit, and selections of rows for pages."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,27 +17,27 @@ MASKED = {"dp": "DP", "dp_um": "DP-UM", "idp_ls": "iDP-LS", "idp_cbls": "iDP-CBL
 AUDITED = MASKED | {"idp_cbls_prose": "iDP-CBLS as in the prose"}
 CLUSTERED = tuple(MASKED)[1:]
 DP_BASELINES = ("dp_median", "dp_synthetic", "dp_naive_bayes", "dp_rule")
-"""Competitors with true epsilon-differential privacy."""
+"""Competitors with central ε-DP."""
 _TITLES = MASKED | {"dp": "DP: Laplace noise on each value"}
 SSE_TITLES = _TITLES | {
-    "dp_synthetic": "true DP: synthetic records",
-    "dp_median": "true DP: median of the class",
+    "dp_synthetic": "central ε-DP: synthetic records",
+    "dp_median": "central ε-DP: median of the class",
     "no_data": "no data: 0 for every value",
-    "least_dp": "least SSE of true DP, attributes\nindependent, blind to order",
+    "least_dp": "least SSE of central ε-DP, attributes\nindependent, blind to order",
 }
 FOREST_TITLES = {
     "original": "original records (upper bound)",
-    "majority": "majority class always",
-    "dp_rule": "true DP: threshold rule",
-    "dp_naive_bayes": "true DP: naive Bayes, one attribute",
-    "dp_synthetic": "true DP: forest on synthetic records",
+    "majority": "always the majority class",
+    "dp_rule": "central ε-DP: threshold rule",
+    "dp_naive_bayes": "central ε-DP: naive Bayes, one attribute",
+    "dp_synthetic": "central ε-DP: forest on synthetic records",
 } | _TITLES
-BEST_DP = "best_dp"  # of the figures: the best classifier with true DP
-FOREST_LABELS = FOREST_TITLES | {BEST_DP: "true DP: the best of our classifiers"}
-IN_TITLE = {"idp_cbls": "iDP-CBLS", BEST_DP: "true DP", "idp_ls": "iDP-LS"}
-NOT_APPLICABLE = 0  # the epsilon, domain factor or k of methods that have none
+BEST_DP = "best_dp"  # in figures: the best classifier with central ε-DP
+FOREST_LABELS = FOREST_TITLES | {BEST_DP: "central ε-DP: the best of our classifiers"}
+IN_TITLE = {"idp_cbls": "iDP-CBLS", BEST_DP: "central ε-DP", "idp_ls": "iDP-LS"}
+NOT_APPLICABLE = 0  # ε, domain factor or k of methods without one
 
-# The same as in `deniable.idp.audit`, which pages and figures need not import.
+# The same as in `deniable.idp.audit`, which pages and figures do not import.
 FIXED_SCALE, RECOMPUTED_SCALE = "scale frozen", "as it runs"
 FIXED, RECLUSTERED, ALL = "fixed", "formed anew", "all attributes"
 READINGS = {
@@ -45,9 +45,8 @@ READINGS = {
     FIXED_SCALE: (FIXED_SCALE, RECLUSTERED),
     RECOMPUTED_SCALE: (RECOMPUTED_SCALE, RECLUSTERED),
 }
-"""Interpretations of Definition 3, by reading and clusters of the audit. The first holds fixed for
-the neighbour two things that the change of a record does change.
-"""
+"""Interpretations of Definition 3, by scale ("reading") and clusters of the audit. The first keeps
+the scale and the clusters of the neighbour fixed, although the change of a record changes both."""
 CERTIFICATE, SHUFFLED = "released numbers", "random order"
 LINKED, CERTAIN = "records linked", "values known for certain"
 NEAREST = "records linked by the nearest"
@@ -67,7 +66,10 @@ SHOWN_ESTIMATORS = {"EMS": "-", "maximum likelihood": "--"}
 
 @dataclass(frozen=True)
 class Attack:
-    """Rows of an `attack` in one `reading`, with words of their `neighbour`; a panel's `title`."""
+    """Rows of an `attack` under one `reading` (interpretation), selected by `neighbour`.
+
+    The `neighbour` contains this text. `title` is the title of a panel.
+    """
 
     attack: str
     reading: str
@@ -87,18 +89,18 @@ ATTACKS = {
         "partition",
         RECOMPUTED_SCALE,
         "random record",
-        "records with equal values,\na random change",
+        "records with equal values,\nrandom change",
     ),
 }
 
 
 def noted(table: pd.DataFrame, note: str) -> pd.Series:
-    """Return the rows of the audit, a `table`, that have the words `note` in their note."""
+    """Return whether the notes of the audit, a `table`, contain the text `note`."""
     return table["note"].fillna("").astype(str).str.contains(note, regex=False)
 
 
 class Shown(NamedTuple):
-    """The `k`, domain `factor` and `epsilons` of one page; the audit is shown at the last."""
+    """The `k`, domain `factor` and `epsilons` of a page; the audit is shown at the last ε."""
 
     k: float | None
     factor: float
@@ -109,12 +111,12 @@ class Shown(NamedTuple):
         return self.epsilons[-1]
 
     def at_k(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of a `table` with this k, and with plain noise, which has none."""
+        """Return the rows of a `table` with this k, and with plain noise, which has no k."""
         return table[(table["method"] == "dp") | (table["k"] == self.k)]
 
 
 def shown(tables: Tables) -> Shown:
-    """Return the narrowest domain in `tables`, and the k and ε of a page: near 10, and .1 and 1."""
+    """Return the settings of a page from `tables`: k near 10, narrowest domain, ε near .1 and 1."""
     audit = tables["idp_audit"]
     epsilons = filter(None, {nearest(audit["epsilon"].unique(), target) for target in (0.1, 1.0)})
     k = nearest(audit["k"].dropna().unique(), 10.0)
@@ -122,23 +124,23 @@ def shown(tables: Tables) -> Shown:
 
 
 def verdict_of(holds: Any) -> str:
-    """Return the verdict of an entry of ``holds``: an empty one, of a lower bound, is undecided."""
+    """Return the verdict for a value `holds`; it is undecided if empty, for a lower bound."""
     return "undecided" if pd.isna(holds) else "holds" if holds else "fails"
 
 
 def found_alone(row: Row, claim: str = "") -> str:
-    """Return the epsilon of a `row` of the audit, and a `claim`, with the verdict."""
+    """Return the ε of a `row` of the audit, and a `claim`, with the verdict."""
     least = "≥ " if row["kind"] == "lower bound" else ""
     return f"{least}{short(row['exact_or_lower_bound'])}{claim} {SIGN[verdict_of(row['holds'])]}"
 
 
 def failing(row: Row) -> str:
-    """Return the sign of a `row` that fails. Within a claim a lower bound proves nothing."""
+    """Return the sign of a `row` if it fails; a lower bound within the claim proves nothing."""
     return f" {SIGN['fails']}" if verdict_of(row["holds"]) == "fails" else ""
 
 
 def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
-    """Return the `audit` as it runs, `at` one k: one row per data set, method, epsilon and unit."""
+    """Return the `audit` with recomputed scales `at` one k, per data set, method, ε and unit."""
     part = at.at_k(where(audit, reading=RECOMPUTED_SCALE, domain="public", domain_factor=at.factor))
     together = (part["unit"] == "attribute") & (part["attribute"] == ALL)
     own = part[~together & ~noted(part, CERTIFICATE)]
@@ -146,6 +148,6 @@ def deliveries(audit: pd.DataFrame, at: Shown) -> pd.DataFrame:
 
 
 def forests_at(table: pd.DataFrame | None, at: Shown) -> pd.DataFrame:
-    """Return the F-measures in a `table` `at` the shown settings, or of methods without them."""
+    """Return the F-measures in a `table` `at` the settings of a page, or without settings."""
     more = {"domain_factor": (at.factor, NOT_APPLICABLE), "k": (at.k, NOT_APPLICABLE)}
     return where(table, epsilon=(*at.epsilons, NOT_APPLICABLE), **more)

@@ -1,4 +1,4 @@
-"""Prepare the report's sections on individual differential privacy ([idp]), except the audit."""
+"""Contents of the report's sections on individual differential privacy, except the audit."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from reproduction.papers.idp.names import CLUSTERED, DP_BASELINES, MASKED, Shown
 from reproduction.study import MISSING, SIGN, PageTable, all_rows, groups_of, pivot, texts, where
 
 SAME_AS_MAJORITY = 0.1
-"""A classifier with less than this part of the bound's F has not learned the rarer class."""
+"""A classifier with less than this proportion of the bound's F has not learned the class."""
 COMPARED = (
     *(("dp_um", "dp"), ("idp_ls", "dp_um"), ("idp_cbls", "idp_ls"), ("idp_cbls", "dp")),
     *(("idp_cbls", "least_dp"), ("idp_cbls", "dp_median")),
@@ -24,20 +24,20 @@ COMPARED = (
 )  # pairs of methods: the table of ratios divides the SSE of the first by the SSE of the second
 NAMES = {
     name: title.split(": ")[-1] for name, title in (names.FOREST_TITLES | names.SSE_TITLES).items()
-} | {"dp": "DP", "least_dp": "least SSE of true DP", "no_data": "a file of zeros"}
-WORDS = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"}  # of claims
+} | {"dp": "DP", "least_dp": "least SSE of central ε-DP", "no_data": "a file of zeros"}
+WORDS = MASKED | {name: NAMES[name] for name in DP_BASELINES} | {"epsilon": "ε"}  # in claims
 
 
 def _by_dataset(
     tables: Tables, figures: Mapping[str, str], content: Callable[[pd.DataFrame, str], Any]
 ) -> dict[str, Any]:
-    """Return the title and the content of each data set by its figure, which has its table."""
+    """Return the title and the content of each data set, by the figure with its table."""
     titles = {figure: names.DATASETS[name] for name, figure in figures.items()}
     return {"datasets": {f: (title, content(tables[f], title)) for f, title in titles.items()}}
 
 
 def sse(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` ratios of the mean SSE of methods, and a test of the simulation."""
+    """Return ratios of the mean SSE of methods, and a test of the simulation, from `tables`."""
     expected = tables.get("idp_expected_sse", pd.DataFrame())
     confirmed = simulation_test(expected) if len(expected) else None
     return _by_dataset(tables, names.SSE_TABLES, _ratios) | {"confirmed": confirmed}
@@ -46,18 +46,18 @@ def sse(tables: Tables) -> dict[str, Any]:
 def simulation_test(expected: pd.DataFrame) -> dict[str, Any]:
     """Test that simulated errors have the `expected` means (idp_expected_sse).
 
-    The errors of few replicates are skewed, so that their own standard errors give no normal
-    scores. A mean is unbiased for any number of replicates. So the relative deviations of the
-    settings of a data set and method have a mean of 0. Student's test compares it with their spread
-    over the settings, after Hall's transformation for skewness (1992, On the removal of skewness by
-    transformation). ``p`` is the least p-value by Holm, ``apart`` the largest mean. Of squares of
-    Laplace noise, 60 settings and 8 groups, it refuses 6 % with 40 replicates and 7 % with 5 at a
-    level of 5 %; chi-square of t-values refuses nearly all with 5.
+    The errors of few replicates are skewed, so scores from their standard errors are not normal. A
+    mean is unbiased for any number of replicates. So the relative deviations of the settings of a
+    data set and method have a mean of 0. Student's test compares it with their spread over the
+    settings, after Hall's transformation for skewness (1992, On the removal of skewness by
+    transformation). ``p`` is the least p-value by Holm, and ``apart`` is the largest mean. For
+    squares of Laplace noise, 60 settings, 8 groups and a level of 5 %, the test rejects 6 % with 40
+    replicates and 7 % with 5. Chi-squared of t-values rejects nearly all with 5.
     """
     relative = expected.assign(off=expected["mean_sse"] / expected["expected_sse"] - 1)
     groups = relative.groupby(["dataset", "method"])["off"].agg(["mean", "sem", "size", "skew"])
     groups = groups[groups["size"] > 1]
-    score = (groups["mean"] / groups["sem"]).fillna(0.0)  # 0 / 0: all are as expected
+    score = (groups["mean"] / groups["sem"]).fillna(0.0)  # 0 / 0 if all deviations are 0
     skew = groups["skew"].fillna(0.0) / groups["size"] ** 0.5
     score += skew * score**2 / 3 + skew**2 * score**3 / 27 + skew / 6
     p_values = 2 * scipy.special.stdtr(groups["size"] - 1, -score.abs())
@@ -66,7 +66,7 @@ def simulation_test(expected: pd.DataFrame) -> dict[str, Any]:
 
 
 def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
-    """Return by epsilon the range of ratios between methods, and the number of ratios below 1."""
+    """Return the range of ratios between methods by ε, and the number of ratios below 1."""
     at = ["epsilon", "domain_factor", "k"]
     errors = table.pivot(index=at, columns="method", values="mean_sse")
     first = errors[errors.index.get_level_values("k") == table["k"].min()]
@@ -78,28 +78,28 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
             for epsilon, part in ratios.groupby(level="epsilon"):
                 found = f"{between(part.min(), part.max())}, {(part < 1).sum()} of {len(part)}"
                 rows.append((f"{NAMES[one]} / {NAMES[other]}", epsilon, found))
-    ratio, label = "SSE of one over SSE of another", f"ratios of SSE, {dataset}"
+    ratio, label = "ratio of SSE", f"ratios of SSE, {dataset}"
     caption = "The range over domains and k, and the number of settings with a ratio below 1."
     shown = pd.DataFrame(rows, columns=[ratio, "epsilon", "found"])
     return pivot(shown, [ratio], "epsilon", label, caption=caption)
 
 
 def forests(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the F-measures of both data sets."""
+    """Return the F-measures of both data sets from `tables`."""
     return _by_dataset(tables, names.FOREST_TABLES, forests_of)
 
 
 def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
-    """Prepare the best classifiers on one `dataset` from its `table`, and classes not learned."""
+    """Return the best classifiers on a `dataset` from its `table`, and classes not learned."""
     factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
     best = _best(where(table, domain_factor=factor), dataset)
     return {"best": best, "unlearned": _unlearned(table, dataset)}
 
 
 def _best(table: pd.DataFrame, dataset: str) -> PageTable:
-    """Return the largest mean F of iDP-CBLS over k, and of the classifiers with true DP."""
+    """Return the largest mean F of iDP-CBLS over k, and of the classifiers with central ε-DP."""
     means = table.groupby(["method", "epsilon", "k"], sort=False)["f_measure"].mean().reset_index()
-    kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "true DP")
+    kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "central ε-DP")
     part = where(means, method=(*kinds,))
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})
     best = part.loc[part.groupby(["epsilon", "kind"])["f_measure"].idxmax()]
@@ -111,7 +111,7 @@ def _best(table: pd.DataFrame, dataset: str) -> PageTable:
 
 
 def _unlearned(table: pd.DataFrame, dataset: str) -> PageTable | None:
-    """Count by method the settings in which the rarer class is hardly ever recognized."""
+    """Count the settings where the rarer class is rarely recognized, by method."""
     both = (where(table, method=name) for name in ("majority", "original"))
     majority, original = (part.set_index("class")["f_measure"] for part in both)
     if len(majority) != 2 or not len(original):
@@ -132,7 +132,7 @@ ROWS = {name: NAMES[name] for name in (*MASKED, *DP_BASELINES)} | {
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` one table of methods for each data set, and the common findings."""
+    """Return one table of methods for each data set from `tables`, and the common findings."""
     at, audit = names.shown(tables), tables["idp_audit"]
     delivered = names.deliveries(audit, at)
     delivered = delivered.assign(found=texts(delivered, names.found_alone))
@@ -174,7 +174,7 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
         if name not in values and (name == "dp" or noisy):
             values[name] = percent(0.0)
     found["values known for certain"] = values
-    found["a change is noticed in"] = _noticed(tables.get("idp_attacks"), dataset, at)
+    found["change detected"] = _noticed(tables.get("idp_attacks"), dataset, at)
     errors = where(tables.get(names.SSE_TABLES[dataset]), domain_factor=at.factor, k=at.k)
     errors = errors.replace({"method": {"no_data": "majority"}})
     for e in at.epsilons:
@@ -187,7 +187,7 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     table.loc[[*DP_BASELINES], units] = f"by proof {SIGN['holds']}"
     table = table.loc[table.notna().any(axis=1)]
     rows = table.assign(method=table.index.map(ROWS))
-    label = f"promised, delivered, protected: {names.DATASETS[dataset]}"
+    label = f"promise, exact ε and protection: {names.DATASETS[dataset]}"
     return all_rows(rows, label, ("method", *found), f"F of the classes {classes}.")
 
 
@@ -204,7 +204,7 @@ def _beside(part: pd.DataFrame) -> pd.Series:
 
 
 def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
-    """Return by method how often an intruder distinguishes files that differ in one record."""
+    """Return the accuracy of an intruder who distinguishes neighbouring files, by method."""
     if table is None:
         return pd.Series(dtype=object)
     part = at.at_k(where(table, dataset=dataset, claimed_epsilon=at.epsilon))
@@ -232,7 +232,7 @@ COVERED = ("noise", "statistic", "covered", "limits", "intervals")
 
 
 def noises(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the noises with the least error at each epsilon, and coverages."""
+    """Return the noises with the least error at each ε, and coverages, from `tables`."""
     table = tables["idp_noises"].sort_values("epsilon", kind="stable")
     table = table.replace({"estimator": names.ESTIMATORS})
     return {
@@ -246,7 +246,7 @@ def noises(tables: Tables) -> dict[str, Any]:
 
 
 def _least(table: pd.DataFrame) -> PageTable:
-    """Return the noises with the least distance, and those with intervals that meet its own."""
+    """Return the noises with the least distance, and others with overlapping intervals."""
     rows = []
     for of, part in groups_of(table, "epsilon", "estimator"):
         lowest, *others = rows_of(part.sort_values("wasserstein", kind="stable"))
@@ -256,7 +256,7 @@ def _least(table: pd.DataFrame) -> PageTable:
 
 
 def _smoothing(table: pd.DataFrame) -> Row:
-    """Count the settings in which smoothed EM is nearer than maximum likelihood, and farther."""
+    """Count the settings where smoothed EM is nearer than maximum likelihood, or farther."""
     ends = table.pivot(index=["noise", "epsilon"], columns="estimator")
     low, high = ends["ci_low"], ends["ci_high"]
     smoothed, likelihood = SHOWN

@@ -1,4 +1,4 @@
-"""Models of the settings of studies, audit and attacks of [idp]."""
+"""Models of the settings of the studies, the audit and the attacks on [idp]."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -42,7 +42,7 @@ class SseStudy(StudySettings[SseGrid]):
 
 
 class ForestGrid(Strict):
-    """Curves of Figures 5 and 6, with an epsilon or k of 0 for methods that have none."""
+    """Curves of Figures 5 and 6, with an epsilon or k of 0 for methods without one."""
 
     method: Values[
         Literal["original", "majority", Method, "dp_synthetic", "dp_naive_bayes", "dp_rule"]
@@ -61,12 +61,12 @@ class ForestGrid(Strict):
             without = method in ("original", "majority")
             wrong = [epsilon for epsilon in self.epsilon if (epsilon == 0) != without]
             if wrong:
-                allowed = "0.0, it has none" if without else "above 0"
+                allowed = "0.0, because it has no ε" if without else "above 0"
                 raise ValueError(f"the epsilon of {method} is {wrong[0]}; allowed: {allowed}")
             clustered = method in ("dp_um", "idp_ls", "idp_cbls")
             misfits = [k for k in self.k if (k < 3 if clustered else k != 0)]
             if misfits:
-                allowed = "3 or more" if clustered else "0, it has no clusters"
+                allowed = "3 or more" if clustered else "0, because it has no clusters"
                 raise ValueError(f"the k of {method} is {misfits[0]}; allowed: {allowed}")
         return self
 
@@ -85,7 +85,7 @@ class ForestStudy(StudySettings[ForestGrid]):
 
 
 class IndividualAudit(Strict):
-    """The k of each data set, claimed epsilons and domain factors of the audit."""
+    """The k of each data set, claimed ε and domain factors of the audit."""
 
     census_k: Values[ClusterSize]
     """Smallest sizes of a cluster for Census."""
@@ -100,7 +100,7 @@ class IndividualAudit(Strict):
 
 
 class GridNoises(Strict):
-    """Epsilons, replicates and intervals of the comparison of noises."""
+    """ε, replicates and intervals of the comparison of noises."""
 
     epsilons: Annotated[Values[Epsilon], AfterValidator(_each_once)]
     """ε of the noises, never exceeded, each value once."""

@@ -2,12 +2,12 @@
 
 Besides the four methods of the text there are:
 
-- ``dp_median``: the median of the class for every record, with true epsilon-differential privacy
+- ``dp_median``: the median of the class for every record, with central ε-DP
   (`deniable.idp.true_dp`);
 - ``dp_synthetic``: values drawn from noisy histograms of the class;
-- ``no_data``: 0 for every value, with an epsilon of 0;
-- ``least_dp``: the bound `least_dp_sse`. A release that draws attributes independently, as all here
-  do, is not epsilon-differentially private for a record if its SSE is below the bound.
+- ``no_data``: 0 for every value, with an ε of 0;
+- ``least_dp``: the bound `least_dp_sse`. All releases here draw attributes independently. Such a
+  release is not ε-differentially private for a record if its SSE is below the bound.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 @dataclass(frozen=True, eq=False)
 class IdpSse:
-    """Simulates the mean SSE on `data` with classes, for all smallest cluster sizes `k`.
+    """Simulator of the mean SSE on `data` with classes, for all smallest cluster sizes `k`.
 
     Methods without clusters have the same SSE at each k, from the same draws.
     """
@@ -46,7 +46,7 @@ class IdpSse:
         return [{"k": k} for k in self.k]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return mean SSEs, shape (replicates, k). Cells: method, epsilon, domain_factor."""
+        """Return mean SSEs, shape (replicates, k). A `cell` has method, epsilon, domain_factor."""
         method, epsilon = cell["method"], float(cell["epsilon"])
         refuse_unknown("method", method, (*idp.METHODS, *SSE_COMPETITORS))
         upper = idp.domain_bounds(self.data.values, float(cell["domain_factor"]))
@@ -87,7 +87,7 @@ class IdpSse:
         medians = idp.class_medians(
             data.values, data.labels, len(data.classes), upper, epsilon, generator, replicates
         )
-        # As for clusters: the squares within a class of value v are scatter + n (mean - v)^2.
+        # As for clusters, squared distances in a class to a value v are scatter + n (mean - v)^2.
         squares = np.zeros((replicates, len(upper)))
         for code in range(len(data.classes)):
             part = data.values[data.labels == code]
@@ -109,26 +109,27 @@ class IdpSse:
 
 
 def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
-    """Return the least mean SSE of independent releases of `data`'s attributes, true `epsilon`-DP.
+    """Return the least mean SSE of releases of `data` with independent attributes and central ε-DP.
 
-    It has two conditions: each attribute is released independently, from its own values and public
-    classes, and the release ignores the order of the records. Nine equal binary columns released by
-    one randomized response have less, and so has a file that was guessed beforehand.
+    ε is `epsilon`. There are two conditions: each attribute is released independently, from its own
+    values and public classes, and the release ignores the order of the records. The SSE can be
+    smaller without them: for nine equal binary columns that one randomized response releases, and
+    for a file that was guessed beforehand.
 
-    *Proof.* Assign an attribute's values to the records of each (public) class at random. An
-    exchange of the values of two records is two changes of a record. So a release is at most exp(2
-    epsilon_j) times as likely under one assignment as under the other. Given the release, each
-    value of a record keeps at least exp(-2 epsilon_j) times its probability, and so does its
+    *Proof.* Assign the values of an attribute to the records of each (public) class at random. An
+    exchange of the values of two records is two changes of a record. So a release is at most
+    exp(2 epsilon_j) times as likely under one assignment as under the other. Given the release,
+    each value of a record keeps at least exp(-2 epsilon_j) times its probability, and so does its
     squared distance from any guess. The expected distance was at least the variance within the
     class. A method that ignores order and other attributes has the same expected SSE for every
-    assignment. Independent releases use epsilon = sum of epsilon_j together. The bound takes its
+    assignment. Independent releases together use epsilon = sum of epsilon_j. The bound is for the
     best allocation, with V_j the variance within classes in units of s_j^2: the least mean over j
     of V_j exp(-2 epsilon_j).
     """
     classes = (data.values[data.labels == code] for code in np.unique(data.labels))
     within = sum(len(part) * part.var(axis=0) for part in classes)
     variances = np.sort(np.asarray(within) / len(data) / idp.sample_variances(data.values))[::-1]
-    # The budget lowers the largest terms to one level and leaves the others.
+    # The privacy budget lowers the largest terms to one level and does not change the others.
     logs = np.log(variances)
     levels = (np.cumsum(logs) - 2 * epsilon) / np.arange(1, logs.size + 1)
     lowered = int(np.sum(logs > levels))
@@ -137,14 +138,14 @@ def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
 
 
 def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame) -> pd.DataFrame:
-    """Return the expected mean SSE of `data` beside the `simulated` one, idp_fig3 or idp_fig4.
+    """Return the expected mean SSE of `data`, and the `simulated` one (idp_fig3 or idp_fig4).
 
-    There is one row per cell of the methods of the text, for ``dp`` one with a k of 0. The columns
-    are `dataset`, ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the
-    simulated ``mean_sse`` with interval and replicates, and ``standardized``: its distance from the
+    There is one row per setting of the methods of the text; for ``dp`` k is 0. The columns are
+    `dataset`, ``method``, ``epsilon``, ``domain_factor``, ``k``, ``expected_sse``, the simulated
+    ``mean_sse`` with interval and replicates, and ``standardized``: its distance from the
     expectation in standard errors, as a normal score of Student's distribution (0 without error).
-    Cells are independent. The squares of these sum up to chi-square only with many replicates,
-    since errors are skewed: `reproduction.papers.idp.sections.simulation_test` needs no many.
+    Settings are independent. Errors are skewed, so the sum of squared scores is chi-squared only
+    with many replicates; `reproduction.papers.idp.sections.simulation_test` does not need many.
     """
     own = simulated[simulated["method"].isin(idp.METHODS)].copy()
     own.insert(0, "dataset", dataset)

@@ -1,1 +1,1 @@
-"""What [idp] claims in words, and the tests that decide it."""
+"""Tests that decide the claims of [idp] in words."""

@@ -1,16 +1,16 @@
-"""Tests of the claims of [idp] that are more than a comparison of cells.
+"""Tests of the claims of [idp] that need more than a comparison of cells.
 
 `resources/claims/idp.csv` has the sentences, and the comparisons in words. The mean SSE is known in
-closed form, so that verdicts on it have no sampling error. "F" is the mean of the F-measures of the
-two classes. Several numbers and symbols of the claims are lost in our text of the paper. A test
-names its interpretation, or tries each. Where the largest of several F is compared, p-values are
-multiplied by their number. Cells of two domain factors share the forest's seed, which makes tests
-between them conservative.
+closed form, so verdicts on it have no sampling error. "F" is the mean of the F-measures of the two
+classes. Several numbers and symbols of the claims are missing in our text of the paper. A test
+states its interpretation, or tries several. If the largest of several F is compared, p-values are
+multiplied by their number. Settings with two domain factors share the seed of the forest, which
+makes tests between them conservative.
 
-**Margins.** "Around" 20, 10 and 5 % are round numbers 5 points apart, so the margin is half of
-that. "Only" 3 and 10 % and "identical" are whole per cent, give or take half a point: a margin of 3
-points for 3 % would let "identical" pass for it. Where the text has no number, the margin is ours,
-and a verdict that depends on it says so.
+**Equivalence margins.** "Around" 20, 10 and 5 % are round numbers 5 points apart, so the
+equivalence margin is half of that. "Only" 3 and 10 % and "identical" are whole per cent, ± half a
+point; with a margin of 3 points for 3 %, "identical" would also pass. If the text has no number,
+the margin is our choice, and the verdict states whether it depends on the margin.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,20 +48,20 @@ from reproduction.study import (
 )
 
 TIMES = {10: ((0.01, 0.1), (0.1, 1.0)), 100: ((0.01, 1.0),)}
-"""The epsilons of iDP-CBLS and of DP data, by their ratio."""
+"""The ε of iDP-CBLS and of DP data, by their ratio."""
 LOCAL = ("dp_um", "idp_ls")
 BEST_K = (5, 15)  # the best k of iDP-CBLS in section 4.1
 ORDERS = 100.0  # several orders of magnitude are at least two: our interpretation
 SIMILAR_SSE, SIMILAR_F = 2.0, 0.05
 LESS_EPSILON = ((0.01, 1.0), (0.1, 1.0), (0.01, 0.1))
-"""Interpretations of a smaller and a larger epsilon with lost symbols."""
+"""Interpretations of a smaller and a larger ε, where symbols are missing."""
 TRUE_DP = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 AROUND, WHOLE_PERCENT = 0.025, 0.005
-"""Half the spacing of published numbers: "around 20 %" among multiples of 5 %, "3 %" of 1 %."""
+"""Half the spacing of published numbers: 5 points for "around 20 %", 1 point for "3 %"."""
 
 
 def _by_reading(tests: Mapping[str, Callable[[Tables], Outcome]]) -> Test:
-    """Call each of `tests`, by interpretation, and give each outcome the figures of all."""
+    """Return a test that calls all `tests`, by interpretation; outcomes have the figures of all."""
 
     def readings(tables: Tables) -> Readings:
         found = {name: found_by(partial(test, tables)) for name, test in tests.items()}
@@ -72,7 +72,7 @@ def _by_reading(tests: Mapping[str, Callable[[Tables], Outcome]]) -> Test:
 
 
 def _of_less_epsilon(test: Callable[[float, float, Tables], Outcome]) -> Test:
-    """Call `test` for each interpretation of a smaller and a larger epsilon."""
+    """Return a test that calls `test` for each interpretation of a smaller and a larger ε."""
     return _by_reading({f"{a:g} and {b:g}": partial(test, a, b) for a, b in LESS_EPSILON})
 
 
@@ -102,7 +102,7 @@ def _no_value_closer(tables: Tables) -> Outcome:
 
 
 def _closer(ranking: idp.Ranking, upper: Floats, k: int, epsilon: float) -> int:
-    """Return how many values iDP-CBLS is expected to leave closer than the centroid alone is."""
+    """Return the number of values that iDP-CBLS is expected to leave closer than the centroid."""
     found = idp.masking("idp_cbls", ranking, k, upper, epsilon)
     clusters, closer = found.clusters, 0
     for nth in range(int(clusters.sizes.max())):
@@ -162,7 +162,7 @@ def _falls_with_k(tables: Tables) -> Outcome:
 
 
 def _below_by_orders_of_magnitude(others: Sequence[str], tables: Tables) -> Outcome:
-    """Test that iDP-CBLS has at most a hundredth of others' SSE, a margin of ours."""
+    """Test that the SSE of iDP-CBLS is at most a hundredth of others' SSE (our choice)."""
     every = [(*setting, k) for setting in tables.settings for k in tables.k]
     best = [min(float(tables.sse_of(other, *at)["median"]) for other in others) for at in every]
     own = (float(tables.sse_of("idp_cbls", *at)["median"]) for at in every)
@@ -200,7 +200,7 @@ def _cluster_based_rises_with_k(tables: Tables) -> Outcome:
 
 
 def _shortfalls(method: str, stated: Mapping[float, int], margin: float, tables: Tables) -> Outcome:
-    """Test by how many per cent the best F of a method lies below the bound, by epsilon."""
+    """Test the `stated` per cent by which the best F of a method is below the bound, by ε."""
     bound = tables.measures["original", 0.0, 0.0, 0]
     factor = tables.cluster_based.values_of("domain_factor")[0]
     found = {epsilon: ratio(tables.best([method], epsilon, factor), bound) for epsilon in stated}
@@ -241,7 +241,10 @@ def _side_by_side(pairs: Sequence[Pair]) -> str:
 
 
 def _above_true_dp(spent: Sequence[tuple[float, float]], margin: float, tables: Tables) -> Outcome:
-    """Test that the best F of iDP-CBLS is above true DP less a `margin`, at epsilons of both."""
+    """Test that the best F of iDP-CBLS exceeds that with central ε-DP by more than a `margin`.
+
+    The pairs `spent` are the ε of both.
+    """
     every = product(spent, tables.cluster_based.values_of("domain_factor"))
     pairs = [(tables.best(["idp_cbls"], a, c), tables.best(TRUE_DP, b, c)) for (a, b), c in every]
     picked = max(len(tables.cluster_based.values_of("k")), len(TRUE_DP))
@@ -256,7 +259,8 @@ TESTS: Mapping[str, Test] = {
         {"mean SSE": _no_smaller_error, "value by value": _no_value_closer}
     ),
     "hides_in_a_group": _hides_in_a_group,
-    # Partition and noise frozen is a condition of the proofs, which no release meets: no reading.
+    # The proofs assume a fixed partition and fixed noise. No release meets this condition, so it is
+    # not an interpretation here.
     "individual_privacy": _by_reading(
         {name: partial(_as_claimed, name) for name, (_, of) in READINGS.items() if of != FIXED}
     ),

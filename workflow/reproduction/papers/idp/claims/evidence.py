@@ -1,6 +1,6 @@
 """The evidence for claims of [idp]: expected mean SSE, F-measures, the records, the audit.
 
-A sentence about both data sets is decided from both at once.
+A sentence about both data sets is decided from both together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,9 @@ KEYS = ("method", "epsilon", "domain_factor", "k")
 class Tables:
     """The evidence of one data set: records, means of the SSE, and F-measures of forests.
 
-    `data` are the original records, `sse` is from `reproduction.papers.idp.sse.expected_table`.
-    `forests` is idp_fig5 or idp_fig6, with 0 for settings that do not apply.
+    `data` are the original records. `sse` comes from
+    `reproduction.papers.idp.sse.expected_table`. `forests` is idp_fig5 or idp_fig6, with 0 for
+    settings that do not apply.
     """
 
     data: NumericMicrodata
@@ -42,12 +43,12 @@ class Tables:
         return self.errors.ratios("idp_ls", "dp_um")
 
     def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
-        """Return the SSE of a `method`, `epsilon`, domain `factor` and `k`. ``dp`` has no k."""
+        """Return the SSE of a `method`, `epsilon`, domain `factor` and `k`; ``dp`` has no k."""
         return self.errors[method, epsilon, factor, 0 if method == "dp" else k]
 
     @cached_property
     def measures(self) -> Cells:
-        """Means of the F-measures of both classes. Their errors add, since they share forests."""
+        """Means of the F-measures of both classes; their errors add, because they share forests."""
         values = ["f_measure", "ci_low", "ci_high", "replicates"]
         return _cells(self._forests.groupby(list(KEYS))[values].mean().reset_index(), *KEYS)
 
@@ -59,10 +60,10 @@ class Tables:
 
     @cached_property
     def _forests(self) -> pd.DataFrame:
-        """The forests, with an interval also if all replicates agree, like trees of one leaf.
+        """The forests, with an interval even if all replicates agree (as with trees of one leaf).
 
         The F of another replicate is between 0 and 1. If n replicates agree, at most a proportion
-        1 - .025 ** (1 / n) of all replicates differs. The majority class has one F.
+        1 - .025 ** (1 / n) of all replicates differs. The majority class has a single F.
         """
         table = self.forests
         agree = (table["ci_low"] == table["ci_high"]) & (table["method"] != "majority")
@@ -71,7 +72,7 @@ class Tables:
 
     @cached_property
     def settings(self) -> list[tuple[float, float]]:
-        """The epsilons and domain factors of the SSE, in order."""
+        """The ε and domain factors of the SSE, in order."""
         return sorted({(epsilon, factor) for _, epsilon, factor, _ in self.errors})
 
     @property
@@ -79,18 +80,21 @@ class Tables:
         return Cells(KEYS, {key: row for key, row in self.errors.items() if key[-1]}).values_of("k")
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
-        """Return iDP-CBLS's best k `among` several at an `epsilon` and `factor`, and its SSE."""
+        """Return the best k of iDP-CBLS `among` several, with its SSE.
+
+        The ε is `epsilon`, and the domain factor is `factor`.
+        """
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
         return min(require_any(of, "k to choose from"), key=lambda found: found[1]["median"])
 
     @cached_property
     def masked(self) -> Cells:
-        """The measures of forests on records that were masked in clusters."""
+        """The F-measures of forests on records that were masked in clusters."""
         return Cells(KEYS, {key: row for key, row in self.measures.items() if key[-1]})
 
     @cached_property
     def cluster_based(self) -> Cells:
-        """The measures of forests on iDP-CBLS records."""
+        """The F-measures of forests on iDP-CBLS records."""
         own = {key: row for key, row in self.measures.items() if key[0] == "idp_cbls"}
         return Cells(KEYS, require_any(own, "forests on iDP-CBLS records"))
 
@@ -110,7 +114,7 @@ def _cells(table: pd.DataFrame, *columns: str) -> Cells:
 
 
 def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return the evidence in the `tables` of "census" and of "wine", and in the `audit`."""
+    """Return the evidence from the `tables` of "census" and "wine", and from the `audit`."""
     given = {}
     for name, own in tables.items():
         source = source_of(own.sse if len(own.sse) else own.forests)
@@ -128,7 +132,7 @@ def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, 
 def decided_on(
     data: Mapping[str, NumericMicrodata], tables: Mapping[str, pd.DataFrame]
 ) -> tuple[dict[str, Tables], pd.DataFrame]:
-    """Return the tables of each data set that `evidence_of` reads, and the expected errors.
+    """Return the tables of each data set for `evidence_of`, and the expected errors.
 
     `data` are the original records by data set. `tables` belong to Figures 3 to 6.
     """
