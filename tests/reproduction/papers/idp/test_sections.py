@@ -228,7 +228,11 @@ def test_a_promise_that_is_kept_is_not_called_broken(tables: dict[str, pd.DataFr
     table = tables["idp_audit"].copy()
     kept = {"exact_or_lower_bound": table["claimed_epsilon"], "times_claimed": 1.0, "holds": True}
     page = words(render("overview", tables | {"idp_audit": table.assign(**kept)}))
-    for said in ("released records have no finite ε", "An iDP release is microaggregation", "guarantees nothing"):
+    for said in (
+        "released records have no finite ε",
+        "An iDP release is microaggregation",
+        "guarantees nothing",
+    ):
         assert said not in page
 
 
