@@ -319,7 +319,7 @@ def test_a_part_of_the_respondents_is_masked(method: str) -> None:
 
 
 def test_too_few_records_for_a_cluster_are_refused() -> None:
-    with pytest.raises(DeniableError, match=r"k = 1000 .* cannot be formed of 152 records"):
+    with pytest.raises(DeniableError, match=r"k = 1000 .* cannot be formed from 152 records"):
         drawn(plan_by("dp_um", k=1000))
     plan_by("dp_um", k=76).refuse_too_few(152)  # half the records
 
