@@ -43,7 +43,7 @@ def test_a_plan_is_made_said_and_verified(folder: Path, capsys: pytest.CaptureFi
     options = ["--mechanism", "grade=hadamard", "--split", "optimal", "--order", "as_in_file"]
     assert main([*made.split(), *options]) == 0
     said = capsys.readouterr().out
-    assert "grade: hadamard: as asked for" in said
+    assert "grade: hadamard: as requested" in said
     assert (
         "epsilon of the whole record of one respondent: 2, exact and rounded up; requested: 2"
         in said

@@ -64,7 +64,7 @@ def test_the_best_is_chosen_and_says_against_what() -> None:
         "one": "generalized-rr",
     }
     assert "against" in plan.why[1]
-    assert plan.why[3] == "generalized-rr: of one category, which tells nothing"
+    assert plan.why[3] == "generalized-rr: one category reveals nothing"
     assert plan.protocol.channels[3].epsilon == 0.0
 
 
@@ -198,5 +198,5 @@ def test_no_column_has_hundreds_of_thousands_of_reports() -> None:
     assert SubsetSelection.of_epsilon(24, 0.8).reports > 300_000
     assert channel.reports < 100
     asked = make_plan(schema, 0.8, mechanism="subset-selection")
-    assert "has 346,104 reports, over 32,768" in asked.why[0]
+    assert "has 346,104 randomized values, over 32,768" in asked.why[0]
     assert repr(asked.protocol.channels) == repr((channel,))

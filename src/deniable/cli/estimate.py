@@ -13,7 +13,7 @@ from deniable.cli.answers import INDENT, aligned, to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
 from deniable.errors import DeniableError, NoAnswerError, plain
 from deniable.files import write_table, write_text, written_whole
-from deniable.release import epsilon_text
+from deniable.release import counted_epsilon, epsilon_text
 
 Answers = dict[str, pd.DataFrame]
 QUERY = "query "  # beginning of the titles of queries; one table has all of their answers
@@ -168,11 +168,12 @@ def _has_tables(released: Released) -> bool:
 
 def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
+    epsilon = epsilon_text(counted_epsilon(plan.epsilon))
     people = f" of the population {plan.schema.population}" if plan.schema.population else ""
     return [
         f"Estimated from {public} alone: {released.records:,} protected records{people}.",
-        f"Exact epsilon of {plan.unit}: {epsilon_text(plan.epsilon)}. Estimates use no privacy "
-        "budget.",
+        f"Epsilon of {plan.unit}: {epsilon}, exact and rounded up. "
+        "Estimates use no privacy budget.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),
     ]
 

@@ -17,6 +17,7 @@ from deniable.release import (
     RISK_OF_RECORDS,
     TEST,
     KeyPlace,
+    counted_epsilon,
     epsilon_text,
     named_ledger,
     protect,
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     total = epsilon_text(ledger.total(population))
     print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
-    shown = f"{epsilon_text(plan.epsilon)}, exact and rounded up"
+    shown = f"{epsilon_text(counted_epsilon(plan.epsilon))}, exact and rounded up"
     if math.isinf(plan.epsilon):
         shown = "no finite one is proved"
     print(f"epsilon of {plan.unit}: {shown}")

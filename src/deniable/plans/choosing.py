@@ -30,7 +30,7 @@ INVARIANT: Final = "invariant"
 MECHANISMS = (*MAKERS, "designed", INVARIANT)
 """Kinds of channels in plans: the registered ones, and two that need more than an epsilon."""
 BEST: Final = "best"
-NOTHING_TO_HIDE = "generalized-rr: of one category, which tells nothing"
+NOTHING_TO_HIDE = "generalized-rr: one category reveals nothing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,14 @@ def choose(
             return _best(block, epsilon, designs)
         fault = _fault(block, kind)
         if kind == "designed" and block.part.size > MAX_DESIGNED_CELLS and not must:
-            fault = f"is for at most {MAX_DESIGNED_CELLS} cells, if not asked for by name of column"
+            most = f"is for at most {MAX_DESIGNED_CELLS} cells"
+            fault = f"{most}, unless it is requested for a column by name"
         if not fault:
             channel = _made(block, epsilon, kind)
             fault = _fault_of(block, channel)
         if not fault:
             error = block.error(channel)
-            return Choice(kind, channel, f"{kind}: as asked for; {_in_words(error)}")
+            return Choice(kind, channel, f"{kind}: as requested; {_in_words(error)}")
         if must:
             raise DeniableError(f"{kind} {fault}; choose another mechanism")
         best = _best(block, epsilon, designs)
@@ -147,21 +148,21 @@ def _fault_of(block: Block, channel: Channel) -> str | None:
     kept = channel.returns_categories
     as_number = isinstance(channel, (SquareWave, SquareWaveOrMissing)) and block.beyond
     if block.categories_only and not kept and not as_number:
-        return "has other reports than categories, which this column cannot hold"
+        return "has other randomized values than categories, which this column cannot hold"
     if (
         channel.weight_and_replacement is None
         and channel.size * channel.reports > MAX_MATRIX_ENTRIES
     ):
         return (
-            f"has {channel.reports:,} reports for {channel.size:,} cells, over "
+            f"has {channel.reports:,} randomized values for {channel.size:,} cells, over "
             f"{MAX_MATRIX_ENTRIES:,} entries"
         )
     if channel.reports > max(MAX_RESPONSES, 4 * channel.size):
-        return f"has {channel.reports:,} reports, over {MAX_RESPONSES:,}"
+        return f"has {channel.reports:,} randomized values, over {MAX_RESPONSES:,}"
     if channel.singular:
-        return "tells some cells not apart at this epsilon, so that nothing can be estimated"
+        return "does not distinguish some cells at this epsilon, so nothing can be estimated"
     return None
 
 
 def _in_words(error: float) -> str:
-    return f"n times the mean variance of estimated shares is {error:.4g}"
+    return f"n times the mean variance of estimated proportions is {error:.4g}"

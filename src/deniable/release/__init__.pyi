@@ -13,6 +13,7 @@ from .entries import (
     RecordDigests as RecordDigests,
     canonical as canonical,
     composed_epsilon as composed_epsilon,
+    counted_epsilon as counted_epsilon,
     epsilon_text as epsilon_text,
 )
 from .key_places import KeyPlace as KeyPlace

@@ -94,7 +94,7 @@ class Risk:
         """Return all measures."""
         exact = self.exact_cells()
         rows: Rows = [
-            (name, "share of values reported as they are", 1.0, share)
+            (name, "proportion of values released unchanged", 1.0, share)
             for name, share in zip(exact["attribute"], exact["share"], strict=True)
         ]
         rows += [row for name in self._original for row in self._exposed(name)]
