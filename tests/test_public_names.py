@@ -68,8 +68,10 @@ def test_the_readmes_example_does_what_it_says(capsys: pytest.CaptureFixture[str
 
 # A parameter is documented by an entry under "Parameters" (of a class also under "Attributes"), in
 # backticks, by a comment or a text beside the field of a dataclass, or, if it is an option of a
-# config, on the page that lists these. A class has the texts of its bases as well.
-OPTIONS = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+# config, on the pages that list these. A class has the texts of its bases as well.
+OPTIONS = "".join(
+    (ROOT / page).read_text(encoding="utf-8") for page in ("docs/options.md", "config/README.md")
+)
 MODULES = [
     ".".join(file.relative_to(folder).with_suffix("").parts)
     for folder, package in ((ROOT / "src", "deniable"), (ROOT / "workflow", "reproduction"))

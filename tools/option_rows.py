@@ -102,7 +102,7 @@ def values(schema: Mapping[str, Any], anchors: Mapping[str, str] = NONE) -> str:
             least, most = schema.get("minItems", 0), schema.get("maxItems")
             number = f"{least} " if least == most else f"at least {least} " if least > 1 else ""
             entries = values(schema["items"], anchors)
-            plural = re.sub(r"^(\[?)(text|section|list)\b", r"\1\2s", entries)
+            plural = re.sub(r"^(\[?)(text|name|section|list)\b", r"\1\2s", entries)
             number = f"{number.strip()}: " if number and plural == entries else number
             return f"list of {number}{plural}"
         case "object":

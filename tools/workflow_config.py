@@ -31,7 +31,7 @@ def read_values(file: Path | str = WHOLE, section: str | None = None) -> dict[st
     if section is not None and isinstance(values, Mapping):
         values = values.get(section)
     if not isinstance(values, Mapping):
-        raise DeniableError(f"{file}: no options; config/README.md describes them")
+        raise DeniableError(f"{file}: no options; docs/options.md describes them")
     alone = section is not None or Path(file) == WHOLE
     found: dict[str, Any] = dict(values) if alone else merged(read_yaml(WHOLE), values)
     return found

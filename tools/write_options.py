@@ -16,16 +16,10 @@ from typing import get_args
 import option_rows
 from deniable.files import written_whole
 from deniable.plans import KINDS, settings_class
-from deniable.plans.settings.columns import PrintedMatrix
-from deniable.plans.settings.finding_clusters import ClustersSettings
-from deniable.plans.settings.matrices import PramMatrix
-from deniable.plans.settings.shared import PartSettings
-from deniable.release.settings import ItemRule, ItemSets, OwnFile, ReleaseSettings
+from deniable.release import ReleaseSettings
 from option_rows import Model, Row, linked, meaning, models_in
 
-from reproduction.papers.multirr.settings import MoreRuns
-from reproduction.pipeline import config
-from reproduction.pipeline.release_sweeps import ReleaseSweep
+from reproduction.pipeline import Config
 from reproduction.study import StudySettings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "options.md"
@@ -37,20 +31,30 @@ models that check configs. [The config](../config/README.md) explains files, dat
 In the tables, (0, 1] excludes 0 and includes 1. Ranges such as 2 to 10 are whole numbers. A list
 has entries of the stated kind.
 """
-MATRICES = (*get_args(get_args(PramMatrix)[0]), PrintedMatrix)
+COLUMNS = settings_class("columns")
+
+
+def _part(model: Model, name: str) -> Model:
+    """Return the first model of an option, given by the `name` of its field."""
+    return models_in(model.model_fields[name].annotation)[0]
+
+
+STUDIES, ANALYSES = _part(Config, "studies"), _part(Config, "analyses")
+ITEMS = _part(ReleaseSettings, "item_sets")
+MATRICES = models_in(COLUMNS.model_fields["matrix"].annotation)
 SECTIONS: Sequence[tuple[str, Model | str]] = (
-    ("## Top level", config.Config),
-    ("## `data`", config.DataConfig),
-    ("## `keys`", config.KeysConfig),
+    ("## Top level", Config),
+    ("## `data`", _part(Config, "data")),
+    ("## `keys`", _part(Config, "keys")),
     ("## `releases`", ReleaseSettings),
-    ("### Sweeps of releases", ReleaseSweep),
-    ("### `file`", OwnFile),
-    ("### `item_sets`", ItemSets),
-    ("### `rules`", ItemRule),
+    ("### Sweeps of releases", models_in(Config.model_fields["entries"].annotation)[1]),
+    ("### `file`", _part(ReleaseSettings, "file")),
+    ("### `item_sets`", ITEMS),
+    ("### `rules`", _part(ITEMS, "rules")),
     ("## Plans", "The option `plan` of a release has a `kind`, and the options of this kind."),
     *((f"### `{kind}`", settings_class(kind)) for kind in KINDS),
-    ("### Parts", PartSettings),
-    ("### Clusters", ClustersSettings),
+    ("### Parts", _part(COLUMNS, "part")),
+    ("### Clusters", _part(COLUMNS, "clusters")),
     ("### Matrices", "The option `matrix` of a plan has a `kind`, and the options of this kind."),
     *(
         (f"#### Kind `{get_args(each.model_fields['kind'].annotation)[0]}`", each)
@@ -62,7 +66,7 @@ ANCHORS = {
     for heading, about in SECTIONS
     if not isinstance(about, str)
 } | {each.__name__: "matrices" for each in MATRICES}
-ANCHORS |= {"StudiesConfig": "studies", "AnalysesConfig": "analyses", "MoreRuns": "more"}
+ANCHORS |= {STUDIES.__name__: "studies", ANALYSES.__name__: "analyses"}
 OPTIONS = ("option", "type or allowed values", "default", "meaning")
 
 
@@ -106,7 +110,7 @@ def _table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def _studies() -> Iterator[str]:
     """Yield the sections of studies: the shared options, then the options of each paper."""
-    section = config.StudiesConfig
+    section = STUDIES
     yield f"## `studies`\n\n{_about(section)}\n"
     yield _table(OPTIONS, rows(StudySettings))
     papers: dict[str, dict[str, Model]] = defaultdict(dict)
@@ -124,8 +128,15 @@ def _studies() -> Iterator[str]:
         yield _table(OPTIONS, _merged(own))
         yield "A grid has these options:\n"
         yield _table(OPTIONS, _merged(grids))
-        if paper == "multirr":
-            yield _section("#### `more`", MoreRuns)
+        for name, each in studies.items():
+            yield from _inner(name, each)
+
+
+def _inner(name: str, study: Model) -> Iterator[str]:
+    """Yield sections of options of a study, called `name`, that have options of their own."""
+    for option, field in study.model_fields.items():
+        for model in models_in(field.annotation) if option != "grids" else []:
+            yield _section(f"#### `{option}` of `{name}`", model)
 
 
 def _grid(study: Model) -> list[Row]:
@@ -157,7 +168,7 @@ def _of(row: Row, studies: Iterable[str]) -> Row:
 
 def _analyses() -> Iterator[str]:
     """Yield the sections of analyses, each with its options."""
-    section = config.AnalysesConfig
+    section = ANALYSES
     yield f"## `analyses`\n\n{_about(section)}\n"
     for name, field in section.model_fields.items():
         yield f"### `{name}`\n\n{linked(meaning(section, name))}\n"

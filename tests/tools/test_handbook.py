@@ -18,7 +18,7 @@ from handbook.reference import folders
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = (
-    *("index", "docs/own-data", "docs/findings", "config/README", "search"),
+    *("index", "docs/own-data", "docs/findings", "docs/options", "config/README", "search"),
     *("api/deniable.channels", "api/deniable.analysis"),
 )
 FIRST = '<a href="other.html#there">{}</a><img src="{}"><link rel="stylesheet" href="{}">'

@@ -126,7 +126,8 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("changed")
     for name in ("src", "workflow", "resources/claims"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "tests/test_architecture.py"):
+    tools = ("tools/option_rows.py", "tools/write_options.py")
+    for name in ("pyproject.toml", "tests/test_architecture.py", *tools):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     carried_out(folder)
@@ -165,6 +166,16 @@ def test_the_mechanisms_of_the_guide_randomize_and_are_estimated(changed: Path) 
     config = GUIDE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
     (changed / "that.yaml").write_text(config, encoding="utf-8")
     ran(changed, "-c", IN_MEMORY, "that.yaml")
+
+
+def test_the_page_of_options_has_the_options_of_the_guide(changed: Path) -> None:
+    (changed / "docs").mkdir()
+    ran(changed, "tools/write_options.py")
+    page = (changed / "docs" / "options.md").read_text(encoding="utf-8")
+    section = page.partition("\n### `swapped`\n")[2].partition("\n### ")[0]
+    options = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", section, re.MULTILINE))
+    assert options.keys() == {"kind", "columns", "part", "proportion", "order"}
+    assert all(options.values())
 
 
 @pytest.mark.workflow

@@ -31,6 +31,7 @@ CONTENTS = {
     ),
     "Reference": (
         "command-line",
+        "options",
         "formats",
         "matrices",
         "optimized-matrices",

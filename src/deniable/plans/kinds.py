@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the check of a config needs no computation
     from deniable.plans.interface import Plan
     from deniable.plans.settings import PlanOptions
 
-MANUAL = "config/README.md has all options"
+MANUAL = "docs/options.md describes every option"
 
 
 class PlanKind(NamedTuple):

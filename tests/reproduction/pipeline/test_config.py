@@ -51,7 +51,7 @@ def faults(values: dict[str, Any]) -> list[str]:
         settle(values)
     heading, *lines = str(caught.value).splitlines()
     count = "an error" if len(lines) == 1 else f"{len(lines)} errors"
-    assert heading == f"the config has {count} (config/README.md describes every option):"
+    assert heading == f"the config has {count} (docs/options.md describes every option):"
     assert all(line.startswith("  ") for line in lines)
     return [line[2:] for line in lines]
 

@@ -244,4 +244,4 @@ def validate(values: Mapping[str, Any]) -> Config:
 
 def message(lines: Sequence[str]) -> str:
     """Return the message about an invalid config, with one error in each of the `lines`."""
-    return validation.message("the config", lines, "config/README.md describes every option")
+    return validation.message("the config", lines, "docs/options.md describes every option")
