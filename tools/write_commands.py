@@ -3,15 +3,25 @@
 write_commands.py [--check]
 """
 
-import argparse
+import io
+import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
-from deniable.cli.parser import parser
+from deniable.cli import main as command_line
 from deniable.files import written_whole
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
+Words = tuple[str, ...]
+ARGUMENTS = ("positional arguments:", "options:", "commands:")
+"""Headings of blocks with arguments or commands."""
+NOTE = re.compile(r"[a-z][a-z ]+:")
+ARGUMENT = re.compile(r"^  (\S.*?)(?:  +|\n +)(\S.*)$", re.MULTILINE)
+PART = re.compile(r"^    (\S+)(?:  +|\n +)(\S.*)$", re.MULTILINE)
+"""A row of a block: an argument, or a command below its parent, and its meaning."""
 START = """# Command line
 
 On this page you can look up the commands of `deniable` and their options.
@@ -23,58 +33,69 @@ uses them step by step. [Transition matrices](matrices.md) explains `channel` an
 
 def page() -> str:
     """Return the page: an overview, and a section for each command and its parts."""
-    whole = parser()
-    found = list(_commands(whole))
+    whole = help_of(())
+    found = list(_commands((), whole))
     lines = ["| command | result |", "|---|---|"]
-    lines += [f"| [`{each.prog}`](#{_anchor(each.prog)}) | {about} |" for each, about in found]
-    sections = [part for each, _ in found for part in _section(each)]
-    return START + "\n".join([*lines, "", *_epilog(whole), *sections])
+    lines += [
+        f"| [`deniable {' '.join(words)}`](#deniable-{'-'.join(words)}) | {about} |"
+        for words, about in found
+    ]
+    sections = [part for words, _ in found for part in _section(words)]
+    return START + "\n".join([*lines, "", *_notes(whole), *sections])
 
 
-def _commands(above: argparse.ArgumentParser) -> Iterator[tuple[argparse.ArgumentParser, str]]:
-    """Yield the parsers of single commands, each with a summary."""
-    for action in above._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            summaries = {each.dest: each.help or "" for each in action._choices_actions}
-            for name, inner in action.choices.items():
-                below = list(_commands(inner))
-                yield from below or [(inner, summaries[name])]
+def help_of(words: Sequence[str]) -> list[str]:
+    """Return the blocks of the help of a command: usage, description, arguments, notes."""
+    printed, given = io.StringIO(), os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "1000"  # no line is wrapped
+    try:
+        with redirect_stdout(printed), suppress(SystemExit):
+            command_line([*words, "--help"])
+    finally:
+        if given is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = given
+    return printed.getvalue().strip("\n").split("\n\n")
 
 
-def _anchor(prog: str) -> str:
-    return prog.replace(" ", "-")
+def _commands(words: tuple[str, ...], blocks: Sequence[str]) -> Iterator[tuple[Words, str]]:
+    """Yield the words of each command without further parts, and its summary."""
+    for block in blocks:
+        heading, _, body = block.partition("\n")
+        if heading in ARGUMENTS:
+            for name, about in PART.findall(body):
+                below = (*words, name)
+                yield from list(_commands(below, help_of(below))) or [(below, about)]
 
 
-def _section(command: argparse.ArgumentParser) -> Iterator[str]:
-    yield f"## {command.prog}\n"
-    yield " ".join((command.description or "").split()) + "\n"
-    rows = [row for action in command._actions if (row := _row(command, action))]
+def _section(words: Sequence[str]) -> Iterator[str]:
+    yield f"## deniable {' '.join(words)}\n"
+    _usage, description, *blocks = help_of(words)
+    yield " ".join(description.split()) + "\n"
+    rows = [
+        "| `{}` | {} |".format(name.replace("|", "\\|"), meaning.replace("|", "\\|"))
+        for block in blocks
+        if block.partition("\n")[0] in ARGUMENTS
+        for name, meaning in ARGUMENT.findall(block)
+        if "--help" not in name
+    ]
     if rows:
         yield "\n".join(["| argument | meaning |", "|---|---|", *rows]) + "\n"
-    yield from _epilog(command)
+    yield from _notes(blocks)
 
 
-def _row(command: argparse.ArgumentParser, action: argparse.Action) -> str:
-    """Return the row of an option; nothing for ``--help``."""
-    if not action.help or "--help" in action.option_strings:
-        return ""
-    formatter = command._get_formatter()
-    invocation = formatter._format_action_invocation(action).replace("|", "\\|")
-    meaning = formatter._expand_help(action).replace("|", "\\|")
-    return f"| `{invocation}` | {meaning} |"
-
-
-def _epilog(command: argparse.ArgumentParser) -> Iterator[str]:
+def _notes(blocks: Sequence[str]) -> Iterator[str]:
     """Yield the notes and examples below the help, notes as paragraphs and examples as code."""
-    for part in (command.epilog or "").split("\n\n"):
-        heading, _, body = part.partition("\n")
+    for block in blocks:
+        heading, _, body = block.partition("\n")
+        lines = [line.strip() for line in body.splitlines()]
         if heading == "files:":
-            yield "```text\n" + "\n".join(each.strip() for each in body.splitlines()) + "\n```\n"
+            yield "\n".join(["```text", *lines, "```\n"])
         elif heading == "examples:":
-            lines = "\n".join(line.removeprefix("  ") for line in body.splitlines())
-            yield f"```sh\n{lines}\n```\n"
-        elif part.strip():
-            yield f"**{heading.rstrip(':').capitalize()}.** {' '.join(body.split())}\n"
+            yield "\n".join(["```sh", *lines, "```\n"])
+        elif heading not in ARGUMENTS and NOTE.fullmatch(heading):
+            yield f"**{heading.rstrip(':').capitalize()}.** {' '.join(lines)}\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""The command line `deniable`; docs/command-line.md has formats and keys.
+"""The command line `deniable`; docs/matrices.md has formats and keys.
 
 Exit codes: 0 for success, 1 if an answer does not exist, 2 for an invalid file, option or command,
 130 after Ctrl-C, 141 if the reader of the output has ended.
