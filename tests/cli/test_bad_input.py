@@ -168,7 +168,7 @@ SPECIFICATIONS = {
     "sexagesimal": (f"records: 1{':00' * 5000}\n", "characters"),
     "no whole number": ("records: !!int x\n", "line 1: invalid literal"),
     "no digits": ("!!int : 1\n", "line 1: '' is not a valid int"),
-    "no truth": ("records: !!bool x\n", "line 1: 'x' is no bool"),
+    "no truth": ("records: !!bool x\n", "line 1: 'x' is not a valid bool"),
     "binary": ("loss: !!binary é\n", "line 1"),
     "infinite": ("proportions: {a: .inf, b: 0}\n", "proportions.a: inf"),
     "NaN": ("proportions: {a: .nan, b: 0}\n", "proportions"),
