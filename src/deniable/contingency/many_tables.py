@@ -6,11 +6,11 @@ hours. Holm's method bounds the probability of any false rejection under any dep
 tests. The method of Benjamini and Hochberg bounds the expected proportion of false rejections among
 all rejections if tests are independent or positively dependent.
 
-No more Monte Carlo tables are drawn once `ENOUGH` of them have a statistic as large as the observed
-one (Besag and Clifford, 1991), because no p-value above .05 leads to a rejection. Few Monte Carlo
-tables cannot give a small p-value after the adjustment. If a p-value is the smallest possible one,
-the test is repeated with enough tables for a single rejection by Holm. The size stays the same:
-above that smallest value the first p-value decides, below it the second.
+Drawing stops once `ENOUGH` tables have a statistic as large as the observed one (Besag and
+Clifford, 1991). No p-value above .05 leads to a rejection. Few Monte Carlo tables cannot give a
+small p-value after the adjustment. If a p-value is the smallest possible one, the test is repeated
+with enough tables for a single rejection by Holm. The size stays the same: above that smallest
+value the first p-value decides, below it the second.
 """
 
 import math

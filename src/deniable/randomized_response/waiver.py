@@ -140,8 +140,8 @@ def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fr
     probability `keep`, in [1/2, 1). The randomized values 1 are counted over all parties. Delta is
     the hockey-stick divergence between both counts if the value is 1 and if it is 0, the sum over
     counts of max(0, Pr(counts | 1) - claim Pr(counts | 0)). (For the opposite direction, exchange
-    the values of the other parties.) The likelihood ratio of a count rises with it (the others'
-    counts are log-concave), so the positive terms lie above a staircase. `claim` is exp(epsilon).
+    the values of the other parties.) The likelihood ratio of a count rises with it, as the others'
+    counts are log-concave. So the positive terms lie above a staircase. `claim` is exp(epsilon).
 
     Examples
     --------

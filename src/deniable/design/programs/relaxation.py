@@ -12,10 +12,10 @@ row by row, with off-diagonal entries times the root of 2. So inner products of 
 inner products of matrices.
 
 **The program.** The function f(p) = p p' / (pi' p) of a column is homogeneous and convex in the
-order of symmetric matrices, because x' f(p) x = (x' p)^2 / (pi' p) is for every x. So f(p_v) is at
-most the sum over s of theta[s, v] f(s): splitting a response into its staircases does not reduce
-the information. It also changes no requirement, because all are linear in P and P is linear in
-theta. Hence the loss of every channel that meets the requirements is at least the minimum of
+order of symmetric matrices: so is x' f(p) x = (x' p)^2 / (pi' p) for every x. So f(p_v) is at most
+the sum over s of theta[s, v] f(s): splitting a response into its staircases does not reduce the
+information. It also changes no requirement, because all are linear in P and P is linear in theta.
+Hence the loss of every channel that meets the requirements is at least the minimum of
 
     the trace, or the largest diagonal entry, of J^-1  (less pi_u or pi_u^2 each);
     with J = sum over s and v of theta[s, v] s s' / (pi' s),  theta >= 0;
