@@ -1,7 +1,7 @@
 """Describe the options of models of a config: name, values, default and meaning.
 
 The meaning is the text below a field, or below the type of this field in the same module. If the
-text ends with "Default: X.", X is the default. Values follow from pydantic's JSON schema.
+text ends with "The default is X.", X is the default. Values follow from pydantic's JSON schema.
 """
 
 import ast
@@ -38,7 +38,7 @@ def rows(model: Model, anchors: Mapping[str, str]) -> list[Row]:
     schema, found = model.model_json_schema()["properties"], []
     fields = sorted(model.model_fields.items(), key=lambda each: each[0] != "kind")
     for name, field in fields:
-        text, _, default = meaning(model, name).partition(" Default: ")
+        text, _, default = meaning(model, name).partition(" The default is ")
         if not default:
             given = field.get_default(call_default_factory=True)
             default = "required" if field.is_required() else _shown(given)

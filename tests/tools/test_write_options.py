@@ -88,7 +88,7 @@ class Base(Strict):
     """The kind of
     all."""
     inherited: float | None = None
-    """From the base ([pram], docs/pram.md#survey-weights). Default: all of it."""
+    """From the base ([pram], docs/pram.md#survey-weights). The default is all of it."""
 
 
 class Options(Base):

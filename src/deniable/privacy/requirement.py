@@ -103,8 +103,9 @@ class PrivacyOptions(Strict):
     """Largest factor by which a randomized value or record changes a probability, for any prior
     ([pram], Theorem 3.2). ε is ln `beta`, rounded down."""
     breach: Annotated[list[Probability], Field(min_length=2, max_length=2)] | None = None
-    """`[RHO_1, RHO_2]`: no prior probability below RHO_1 rises above RHO_2 > RHO_1, nor the reverse
-    ([pram], Theorem 3.1). ε is ln[RHO_2 (1 − RHO_1) / (RHO_1 (1 − RHO_2))], rounded down."""
+    """Two numbers RHO_1 < RHO_2. No prior probability below RHO_1 rises above RHO_2, nor the
+    reverse ([pram], Theorem 3.1). ε is ln[RHO_2 (1 − RHO_1) / (RHO_1 (1 − RHO_2))], rounded
+    down."""
 
     @model_validator(mode="after")
     def _rising(self) -> Self:

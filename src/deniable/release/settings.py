@@ -54,7 +54,8 @@ class ItemSets(Strict):
     error_rate: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     """Largest probability that any set is wrongly found frequent, or any frequent set is missed."""
     rules: list[ItemRule] = Field(default_factory=list)
-    """Rules to estimate, such as `[{if: [bread], then: [jam]}]`."""
+    """Rules to estimate. Each has two lists of items, for example
+    `[{if: [bread], then: [jam]}]`."""
 
 
 class ReleaseSettings(Strict):
@@ -84,8 +85,8 @@ class ReleaseSettings(Strict):
     """Largest proportion of a column's values outside its public bounds. Above it the draw is
     refused."""
     tables: list[Annotated[list[str], Field(min_length=2)]] | None = None
-    """Columns of each estimated table, made consistent. Default: pairs of at most 400 cells, up to
-    50,000 cells in all."""
+    """Columns of each estimated table, made consistent. The default is pairs of at most 400 cells,
+    up to 50,000 cells in all."""
     item_sets: ItemSets | None = None
     """Item sets to estimate in baskets (docs/own-data.md#baskets) and in columns of two
     categories."""

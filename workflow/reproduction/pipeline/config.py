@@ -158,9 +158,9 @@ class Config(Strict):
     data: DataConfig = DataConfig()
     """Source of the data sets."""
     studies: StudiesConfig = StudiesConfig()
-    """Tables and figures of the papers by simulation. Default: none."""
+    """Tables and figures of the papers by simulation. The default is none."""
     analyses: AnalysesConfig = AnalysesConfig()
-    """Further tables of the papers. Default: none."""
+    """Further tables of the papers. The default is none."""
     ledger: Annotated[str, Field(min_length=1)] | None = None
     """Folder that counts the ε of production releases (docs/ledger.md). The environment variable
     `DENIABLE_LEDGER` has priority."""

@@ -34,9 +34,9 @@ class CollectedSettings(RecordOptions):
     epsilon: Epsilon | None = None
     """Exact ε of the record of a client."""
     update: Literal["uniform", "pooled", "first_version", "second_version"] = "uniform"
-    """Table that a block receives: uniform (smallest errors at equal exact ε), estimated from all
-    earlier blocks, or by equation (4), from all answers and the last table (needs `block: 1`) or
-    from the last block."""
+    """Table that a block receives. It is uniform (smallest errors at equal exact ε), estimated from
+    all earlier blocks, or by equation (4), from all answers and the last table (needs `block: 1`)
+    or from the last block."""
     floor: Coverage | None = None
     """The smallest of m cells is `floor` / m, which bounds ε. Required with `pooled`, not for
     `uniform`. A version without it has no finite ε, and needs `p` and `accept: [no_floor]`."""

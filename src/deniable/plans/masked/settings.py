@@ -40,13 +40,14 @@ class MaskedSettings(RecordOptions):
     epsilon: Epsilon
     """ε claimed for a record, in equal parts for the columns."""
     k: int | None = None
-    """Smallest size of a cluster: 3 to half the records, at most 1,000,000. Required for `dp_um`,
-    `idp_ls` and `idp_cbls`, not for others. `deniable protect` refuses larger ones."""
+    """Smallest size of a cluster, from 3 to half the records, at most 1,000,000. Required for
+    `dp_um`, `idp_ls` and `idp_cbls`, not for others. `deniable protect` refuses larger ones."""
     bins: int | None = None
-    """Bins of equal width for each column of `histograms`: 2 to 1,000. Default: 20."""
+    """Number of bins of equal width for each column of `histograms`, from 2 to 1,000. The default
+    is 20."""
     domain_factor: float | None = None
-    """Domains end at this multiple of the largest value and begin at 0, a risk: in [1, 1000], not
-    for `histograms`. Default: public bounds of the schema."""
+    """A number in [1, 1000]. Domains begin at 0 and end at this multiple of the largest value, a
+    risk. Not for `histograms`. The default is public bounds of the schema."""
     order: Order = "permuted"
     """Order of the protected records, as for `columns`."""
 

@@ -44,30 +44,31 @@ class ColumnsSettings(ChannelOptions):
     kind: Literal["columns"]
     """Kind of the plan."""
     mechanism: str = "best"
-    """Kind of all channels that can have it: `best` (smallest variance), `generalized-rr`,
+    """Kind of all channels that can have it. It is `best` (smallest variance), `generalized-rr`,
     `subset-selection`, `hadamard`, `projective-geometry`, `square-wave`, `laplace`, `staircase`,
     `designed` or `invariant`. The last two may use the records."""
     mechanisms: dict[str, str] = Field(default_factory=dict)
     """Kinds of the channels of single columns."""
     split: Literal["even", "size", "optimal", "each"] = "even"
-    """Budget allocation: equal, by the logarithm of the number of categories, or by the smallest
-    expected error of `tables`. With `each`, each column or cluster has all of `epsilon`, and the
-    record has their sum (not with `beta` and `breach`)."""
+    """The budget allocation is equal, by the logarithm of the number of categories, or by the
+    smallest expected error of `tables`. With `each`, each column or cluster has all of `epsilon`,
+    and the record has their sum (not with `beta` and `breach`)."""
     responses: Literal["any", "categories"] = "any"
     """Randomized values. Other values than categories, such as sets of categories, often have a
     smaller variance."""
     tables: Joint = Field(default_factory=list)
-    """Columns of each table for `split: optimal`. Default: marginal distributions."""
+    """Columns of each table for the split `optimal`. The default is marginal distributions."""
     choose_from: Literal["no data", "records"] = "no data"
     """With `records`, the original records choose the channels, a risk."""
     p: Probability | None = None
     """Probability p of [multirr], 6.3.1."""
     matrix: Annotated[PrintedMatrix | PramMatrix, Field(discriminator="kind")] | None = None
-    """Matrices of PRAM. With `p` an interpretation of the RR matrix instead: `keep`, `printed` or
-    `diagonal`, in full `{kind: printed, reading: keep}`. Default: `keep` with `p`."""
+    """Matrices of PRAM. With `p` the name of an interpretation of the RR matrix, which is `keep`,
+    `printed` or `diagonal`, in full `{kind: printed, reading: keep}`. The default is `keep` with
+    `p`."""
     cluster_mechanism: ClusterMechanism | None = None
-    """With `p` only: one matrix for a cluster, of at most 1,000 joint cells and with at least 10
-    records per cell, or one matrix for each column. Default: `joint` with `p`."""
+    """One matrix for a cluster, of at most 1,000 joint cells and with at least 10 records per cell,
+    or one matrix for each column. With `p` only. The default is `joint` with `p`."""
     clusters: ClustersSettings | None = None
     """Clusters of columns that depend on each other, in place of `joint`."""
 

@@ -36,10 +36,10 @@ class ClustersSettings(Strict):
     parties, both a risk. All else is the name of an earlier release of the same columns and
     population, or of another part of its respondents."""
     total: Annotated[str, Field(min_length=1)] | None = None
-    """File of `deniable secure-sum total` (docs/secure-sum.md), with `from: secure_sum` only."""
+    """File of `deniable secure-sum total` (docs/secure-sum.md), with `secure_sum` only."""
     by: Literal["attributes", "attributes_inverted"] | None = None
-    """For a release: dependences of randomized values, or of joint distributions estimated from
-    them. Default: `attributes` if all randomized values are categories."""
+    """Dependences in a release, of randomized values or of joint distributions estimated from
+    them. The default is `attributes` if all randomized values are categories."""
     t_v: Annotated[int, Field(ge=2, le=1000)]
     """T_v, the largest number of joint cells of a cluster."""
     t_d: Share

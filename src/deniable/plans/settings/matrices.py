@@ -81,10 +81,11 @@ class _FromRecords(_OfEpsilon):
     from_records: ClassVar[bool] = True
 
     keep_back: bool = False
-    """Matrices are not published (docs/pram.md#matrices-kept-back): invariant ones only, not in
-    `mixed` plans. The requested ε of each block in `public/plan.json` is a bound. The matrices and
-    the exact ε are in `private/plan.json`, the only one that is verified. Estimates are proportions
-    of the randomized values, with intervals by the bound (2.6) of [pram]. Others are refused."""
+    """Whether matrices are not published (docs/pram.md#matrices-kept-back). They must be invariant,
+    and not in a `mixed` plan. The requested ε of each block in `public/plan.json` is a bound. The
+    matrices and the exact ε are in `private/plan.json`, the only one that is verified. Estimates
+    are proportions of the randomized values, with intervals by the bound (2.6) of [pram]. Other
+    estimates are refused."""
 
     @model_validator(mode="after")
     def _kept_back_invariant(self) -> Self:
@@ -174,7 +175,7 @@ class FileMatrix(_Matrix):
     chosen_from: Literal["no data", "a public prior", "the data, by a curator"] = (
         "the data, by a curator"
     )
-    """The information by which the matrices were chosen. The default is a risk."""
+    """The information by which the matrices were chosen. The last value is a risk."""
 
     @property
     def origin(self) -> "Origin":

@@ -87,9 +87,9 @@ class RecordOptions(PlanOptions):
     """Options of plans for some columns and some respondents, by default for all."""
 
     columns: Values[str] | None = None
-    """Columns of the plan. All others are left out. Default: all."""
+    """Columns of the plan. All others are left out. The default is all."""
     part: PartSettings | None = None
-    """The part of the respondents that answers. Default: all."""
+    """The part of the respondents that answers. The default is all."""
 
     def own_schema(self, schema: "Schema") -> "Schema":
         """Return the `schema` of the plan's columns."""

@@ -1,4 +1,4 @@
-"""Models of the settings of the studies of [rrba]. A grid has every combination of its values."""
+"""Models of the settings of the studies of [rrba]. A grid has all combinations of its values."""
 
 from typing import Annotated, Literal
 
@@ -42,7 +42,7 @@ class ConvergenceGrid(Strict):
 
 
 class ConvergenceStudy(StudySettings[ConvergenceGrid]):
-    """A study of when RRBA has converged."""
+    """A study of the convergence of RRBA."""
 
     blocks: Annotated[int, Field(ge=2, le=10_000)] = 200
     """Largest number of blocks of a replicate."""
@@ -51,7 +51,7 @@ class ConvergenceStudy(StudySettings[ConvergenceGrid]):
 
 
 class RrbaEpsilon(Strict):
-    """Settings for which Theorem 4.1 is compared with exact epsilons."""
+    """Settings for the comparison of Theorem 4.1 with exact ε."""
 
     probabilities: Values[Probability]
     """Probabilities p of a truthful answer."""
@@ -62,7 +62,7 @@ class RrbaEpsilon(Strict):
 
 
 class ReleasedTables(StudySettings[Grid]):
-    """A study of the distances of released tables from the true ones."""
+    """A study of the distances of released tables from the original tables."""
 
     subsets: Annotated[int, Field(ge=2, le=10_000)] = 40
     """Number of sets of `k` attributes: all of them, or this number drawn with `subset_seed`."""
@@ -84,7 +84,7 @@ class PrintedTablesGrid(Strict):
 
 
 class EqualEpsilonGrid(Strict):
-    """Settings at one exact epsilon."""
+    """Settings at one exact ε."""
 
     file: Values[ReleasedFile]
     k: Values[Attributes]
@@ -92,7 +92,7 @@ class EqualEpsilonGrid(Strict):
 
 
 class Table3Grid(Strict):
-    """Settings of Table 3, and the ones that the paper leaves out."""
+    """Settings of Table 3, with settings that the paper does not state."""
 
     k: Values[Attributes]
     n: Values[Records]
@@ -102,7 +102,7 @@ class Table3Grid(Strict):
 
 
 class PowerGrid(Strict):
-    """Settings of sizes and powers at equal exact epsilon."""
+    """Settings of sizes and powers at equal exact ε."""
 
     k: Values[Attributes]
     margins: Values[Literal["uniform", "skewed"]]
@@ -120,8 +120,8 @@ class PowerStudy(StudySettings[PowerGrid]):
     """A study of sizes and powers of tests of independence."""
 
     most_replicates: Annotated[int, Field(ge=6, le=10_000_000)] | None = None
-    """Without an effect, replicates double up to this limit, until sizes are decided. Default:
-    `replicates`."""
+    """Without an effect, replicates double up to this limit, until sizes are decided. The
+    default is `replicates`."""
 
 
 PrintedTablesStudy = ReleasedTables[PrintedTablesGrid]
