@@ -127,7 +127,7 @@ def released_table(p: float = 0.4, epsilon: float = 0.35) -> pd.DataFrame:
                 "ci_high": 1.05 * scale * value,
                 "replicates": 100,
                 "data_source": "network",
-                "verdict": "not printed" if not printed else "agrees" if agrees else "differs",
+                "verdict": "not published" if not printed else "agrees" if agrees else "differs",
                 "main": not (last or file.endswith("resampled")),
                 "file": file,
                 "reading": "last_block" if last else "noisy" if metric == "l2" else "projected",
@@ -136,7 +136,7 @@ def released_table(p: float = 0.4, epsilon: float = 0.35) -> pd.DataFrame:
                 "cells": 9,
                 "subsets": 15,
                 "subsets_agreeing": 7 if printed and agrees else 0,
-                "printed_is": "not printed" if not printed else "within" if agrees else "below",
+                "printed_is": "not published" if not printed else "within" if agrees else "below",
             }
         )
     return pd.DataFrame(rows, columns=list(TABLE_COLUMNS))
@@ -234,7 +234,7 @@ def table_3() -> pd.DataFrame:
                 "ci_high": rate + 2,
                 "replicates": 200,
                 "data_source": "model",
-                "verdict": "not printed" if not printed else said if agrees else "differs",
+                "verdict": "not published" if not printed else said if agrees else "differs",
                 "sampled_tables": 99,
                 "small_cells": rule,
             }
@@ -322,7 +322,7 @@ def worked_table() -> pd.DataFrame:
             "-1/4",
             -0.25,
             np.nan,
-            "not printed",
+            "not published",
         ),
     ]
     return pd.DataFrame(rows, columns=list(CASE_COLUMNS)).assign(data_source="exact")

@@ -29,8 +29,8 @@ def test_theorem_4_1_fails_by_what_the_table_says() -> None:
     assert theorem.beyond == pytest.approx(max(beyond))
     uniform = table[(table["unit"] == "answer") & (table["table"] == "uniform")]
     ratios = uniform["exact"] / uniform["claimed"]
-    of_uniform = f"{at_least(ratios.min())} to {at_most(ratios.max())} times as much"
-    assert f"Under uniform tables it spends {of_uniform}" in theorem.found
+    of_uniform = f"{at_least(ratios.min())} to {at_most(ratios.max())} times the claimed one"
+    assert f"With uniform tables the exact ε is {of_uniform}" in theorem.found
     assert theorem.instead
 
 
@@ -53,7 +53,7 @@ def test_a_uniform_table_is_advised_only_where_it_is_better_throughout() -> None
         own = table["method"] == "rrba"
         other = table.assign(mean=table["mean"].where(~own, table["mean"] * factor))
         (theorem,) = in_short(TABLES | {"rrba_equal": other}).privacy
-        assert ("Keep the table uniform" in theorem.useful) == advised
+        assert ("Use a uniform table" in theorem.useful) == advised
 
 
 def test_printed_numbers_are_counted_by_table_and_method() -> None:
@@ -90,7 +90,7 @@ def test_table_3_has_verdicts_on_what_was_not_fitted() -> None:
         ("Table 3, MCIndep", 4, 4),
     ]
     assert found[0].unjudged == (
-        "fitted, no verdict; with the rule of five as printed its power is "
+        "fitted, no verdict; with the published rule of five its power is "
         "50 and 50 % (published 95 and 94)"
     )
 

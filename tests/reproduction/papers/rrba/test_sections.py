@@ -208,7 +208,7 @@ def test_epsilons_stand_beside_the_claim(tables: Tables) -> None:
     ]
     views = rows_of(found["views"], "dataset", "p")
     assert views["Survey", "0.5"]["uniform"] == "4.50 ✗"
-    assert views["Survey", "0.5"]["at the truth, floor 0.1 / m"] == "30.0 ✗"
+    assert views["Survey", "0.5"]["original table, floor 0.1 / m"] == "30.0 ✗"
 
 
 # -- convergence -----------------------------------------------------------------------------------
@@ -285,6 +285,6 @@ def test_views_and_worked_cases_are_shown(tables: Tables) -> None:
         *("data", "n", "p", "views", "tables", "published program is feasible"),
     )
     verdicts = [row[-1] for row in found["cases"].rows]
-    assert sorted(verdicts) == sorted(["✓ agrees", "✗ differs", "– not printed"])
+    assert sorted(verdicts) == sorted(["✓ agrees", "✗ differs", "– not published"])
     shown = found["views"].rows[0]
     assert shown[-1].endswith("; < 10⁻⁹")

@@ -1,4 +1,4 @@
-"""Entries of the catalog for [rrba]: studies, tables, analyses, figures and sections."""
+"""The catalog of [rrba]: studies, tables, analyses, figures and sections."""
 
 from functools import partial
 
@@ -55,7 +55,7 @@ TABLES = (
     ),
     StudyTable(
         "rrba_power",
-        "Size and power of tests of independence at equal exact epsilon",
+        "Size and power of tests of independence at equal exact ε",
         (
             *("method", "k", "margins", "pattern", "n", "effect", "epsilon", "epsilon_exact"),
             *("measure", "rejected", "trials", "sampled_tables", "small_cells"),
@@ -80,7 +80,7 @@ TABLES = (
     ),
     StudyTable(
         "rrba_equal",
-        "Tables at equal exact epsilon: adapted, uniform, and Laplace noise",
+        "Tables at equal exact ε: adapted, uniform, and Laplace noise",
         ("metric", "dataset", "k", "epsilon", "method", "reading", "trust", "file"),
         finish=".table_results:equal_table",
         by_chance=CHANCE_OF_SUBSETS,
@@ -125,23 +125,23 @@ ANALYSES = (
 FIGURES = tuple(
     Figure(f"rrba_{name}", f".figures:{name}", shows, tuple(f"rrba_{table}" for table in tables))
     for name, shows, *tables in (
-        ("fig4", "Figure 4: the epsilon that Theorem 4.1 claims and the exact one, over p"),
+        ("fig4", "Figure 4: the ε that Theorem 4.1 claims and the exact ε, over p"),
         ("fig5", "Figure 5: answers until convergence over the block size, by data set"),
         ("fig6", "Figure 6: answers until convergence over the block size, by p"),
-        ("fig7", "Figure 7: histograms of the distances of released tables from the true ones"),
-        ("tables", "Tables 4 and 5: printed distances beside ours", "table4", "table5"),
-        ("equal", "Distances of released tables over the exact epsilon, by method"),
-        ("table3", "Table 3 as a picture: printed shares of rejected nulls beside ours"),
+        ("fig7", "Figure 7: histograms of the distances of released from original tables"),
+        ("tables", "Tables 4 and 5: published distances beside ours", "table4", "table5"),
+        ("equal", "Distances of released tables over the exact ε, by method"),
+        ("table3", "Table 3 as a figure: published proportions of rejected nulls beside ours"),
         ("power", "Size and power of tests of independence over the number of records"),
     )
 )
 _section = partial(section_of, "rrba")
 SECTIONS = (
     claims_section("rrba"),
-    _section("overview", "Privacy of RRBA: promised and delivered", "", "epsilon"),
-    _section("convergence", "Figures 5 and 6: when estimates have converged", "", "fig5", "fig6"),
-    _section("tables", "Tables 4 and 5: released tables and the true ones", "", "table4", "table5"),
-    _section("equal", "The same at equal exact epsilon", "At equal epsilon"),
+    _section("overview", "Privacy of RRBA: promise and exact ε", "", "epsilon"),
+    _section("convergence", "Figures 5 and 6: convergence of estimates", "", "fig5", "fig6"),
+    _section("tables", "Tables 4 and 5: released and original tables", "", "table4", "table5"),
+    _section("equal", "Released tables at equal exact ε", "At equal ε"),
     _section("tests", "Table 3: tests of independence, size, power", "", "table3", "power"),
     _section("consistency", "Consistency: views, two steps, cases", "", "consistency", "examples"),
 )

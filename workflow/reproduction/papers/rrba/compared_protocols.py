@@ -1,4 +1,4 @@
-"""Protocols for comparison alone: no plan has them, and nothing is drawn from them."""
+"""Protocols that are only for comparison: plans do not have them, and they have no sampler."""
 
 import itertools
 import math
@@ -13,9 +13,10 @@ from deniable.channels.protocols import primes_up_to, probability_of_epsilon
 
 
 class SupportedProtocol(ABC):
-    """A protocol for comparison: a report supports its own category and the others by chance.
+    """A protocol for comparison. A randomized value supports categories.
 
-    It supports the true category with the probability `own`, each other one with `others`.
+    It supports the original category with the probability `own`, and each other category with the
+    probability `others`.
     """
 
     size: int
@@ -25,29 +26,30 @@ class SupportedProtocol(ABC):
 
     @abstractmethod
     def supported_by(self, reports: Counts, category: int) -> Flags:
-        """Return which of the `reports` support a `category`."""
+        """Return whether each of the randomized values (`reports`) supports a `category`."""
 
     @abstractmethod
     def exact_column(self, report: int) -> list[Fraction]:
-        """Return Pr(`report` | true category) for each category."""
+        """Return Pr(`report` | original category) for each category."""
 
     def matrix(self) -> Floats:
-        """Return the probability of each report, shape (size, reports)."""
+        """Return the probability of each randomized value, shape (size, reports)."""
         columns = [self.exact_column(report) for report in range(self.reports)]
         return np.array(columns, dtype=float).T
 
     def own_variance(self, proportions: Floats | float) -> Floats | float:
-        """Return n times the variance of the estimate of a category of these `proportions`."""
+        """Return n times the variance of the estimate for categories with these `proportions`."""
         supported = self.others + (self.own - self.others) * proportions
         return supported * (1 - supported) / (self.own - self.others) ** 2
 
 
 class UnaryEncoding(SupportedProtocol):
-    """Report a bit for each category: 1 with probability 1/2 if it is the true one, else `others`.
+    """Optimized unary encoding: a bit for each category.
 
-    A report is the whole number with these bits, lowest for category 0. Two categories change two
-    bits, so the parity is (1 - q) / q, with q the probability `others`. There are `size`
-    categories, and the exact epsilon is at most `epsilon`.
+    A bit is 1 with probability 1/2 for the original category, and q (`others`) for other
+    categories. A randomized value is the whole number with these bits, lowest for category 0. Two
+    original categories differ in two bits, so the parity is (1 - q) / q. There are `size`
+    categories, and the exact ε is at most `epsilon`.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized unary encoding).
     """
@@ -72,13 +74,13 @@ class UnaryEncoding(SupportedProtocol):
 
 
 class LocalHashing(SupportedProtocol):
-    """Report a hash function, drawn at random, and one of its g values; g is the `prime`.
+    """Optimized local hashing: a random hash function and one of its g values; g is the `prime`.
 
     The functions are linear: category u is the vector x_u = (1, digits of u to base g) of t numbers
-    modulo g. A function is a vector a, and hashes u to a . x_u. Any two categories are hashed
-    independently, exactly. The value (a, y) has the code g a + y, with a read as a number to base
-    g. It supports the categories with the hash y. There are `size` categories, and the exact
-    epsilon is at most `epsilon`. By default g <= 2 ** 15 has a rare category's least variance.
+    modulo g. A function is a vector a, and hashes u to a . x_u. The hashes of any two categories
+    are exactly independent. The value (a, y) has the code g a + y, where a is a number to base g.
+    It supports the categories with the hash y. There are `size` categories, and the exact ε is at
+    most `epsilon`. The default g <= 2 ** 15 has the least variance for a rare category.
 
     SOURCE: Wang, Blocki, Li and Jha 2017, [local_hashing] (optimized local hashing), with functions
     that are independent in pairs instead of random ones.

@@ -1,10 +1,10 @@
-"""Views that disagree, before and after they are made consistent ([rrba], 4.3).
+"""Disagreement of views before and after they are made consistent ([rrba], 4.3).
 
-A trial deals the records of a file out to the views, one view a client, and collects each table of
-a view by RRBA. Tables of different views disagree on the margins that they share. They are
-treated in three ways: each table alone (the nearest distribution, step one of section 6), and
-all together by the l2 and the l1 program of `deniable.contingency.consistency`, which reconstructs
-unobserved tables, too. The results are compared with the file's own proportions.
+A trial assigns each record of a file to one view, and collects each table of the view by RRBA.
+Tables of different views disagree on the marginal distributions that they share. They are corrected
+in three ways: each table alone (the nearest distribution, step one of section 6), or all together
+by the l2 and the l1 program of `deniable.contingency.consistency`, which also reconstructs
+unobserved tables. The results are compared with the proportions of the file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +27,10 @@ from reproduction.study import mean_summary
 CellVisibility = Literal["observed", "in several", "in none"]
 PROBABILITIES = (0.3, 0.5, 0.7)
 OTHER_SIZE: Mapping[int, tuple[CellVisibility, int]] = {2: ("in none", 3), 3: ("in several", 2)}
-"""The tables reconstructed from views of k attributes: in no view or in several, and their size."""
+"""For views of k attributes, the kind of the reconstructed tables ("in none" or "in several" views)
+and their size."""
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
-BLOCK_SIZE = 25  # clients between two updates of a view's tables
+BLOCK_SIZE = 25  # clients between two updates of the tables of a view
 REPLICATES = 10
 COLUMNS = (
     *("file", "records", "p", "views_of", "views", "tables", "number", "method"),
@@ -42,24 +43,24 @@ COLUMNS = (
 def consistency_table(
     files: Mapping[str, Microdata], probabilities: Sequence[float], seed: int
 ) -> pd.DataFrame:
-    """Return how far views disagree and tables are from the truth, before and after.
+    """Return the disagreement of views, and distances from the original tables, before and after.
 
-    `files` by name should have few attributes: the programs have a variable for each effect.
-    `probabilities` are the p. There are `REPLICATES` trials, drawn with the `seed`.
+    `files` by name should have few attributes, because the programs have a variable for each
+    effect. `probabilities` are the p. There are `REPLICATES` trials, drawn with the `seed`.
 
     There is one row of `COLUMNS` for each setting, kind of tables and method:
 
-    - ``tables``: "observed", the views' own; "in several", smaller tables that several views have
-      (before: the margin of the first one); "in none", larger tables, which have no before;
-    - ``method``: "nearest" treats each table alone, "l2" and "l1" are the programs;
-    - ``closed_form``: proportion of trials in which the averages of margins, the closed form of
-      l2, leave no cell of the observed tables below 0;
-    - ``printed_feasible``: proportion of trials in which the published program, which demands
+    - ``tables``: "observed", in the views; "in several", smaller tables in several views (before:
+      the marginal table of the first one); "in none", larger tables, without values before;
+    - ``method``: "nearest" corrects each table alone, "l2" and "l1" are the programs;
+    - ``closed_form``: proportion of trials in which the closed form of l2, averages of marginals,
+      has no cell of the observed tables below 0;
+    - ``printed_feasible``: proportion of trials in which the published program, which requires
       equality with all views, has a solution;
-    - ``disagreement``: largest difference between margins of observed tables, mean over trials;
+    - ``disagreement``: largest difference between marginals of observed tables, mean over trials;
     - ``negative``: proportion of cells below 0;
-    - ``distance``: l2 distance from the file's proportions, mean over tables and trials;
-    - ``change``: distance after less before, with its 95 % interval over trials.
+    - ``distance``: l2 distance from the proportions of the file, mean over tables and trials;
+    - ``change``: distance after minus before, with its 95 % interval over trials.
     """
     rows = []
     keys = ["tables", "method", "number"]
@@ -87,9 +88,9 @@ def consistency_table(
 def collected(
     data: Microdata, views: Sequence[View], keep: float, generator: np.random.Generator
 ) -> list[contingency.NoisyTable]:
-    """Return unbiased estimates of the tables of all `views` of `data`, each from its own clients.
+    """Return unbiased estimates of the tables of all `views` of `data`, each from other clients.
 
-    The `generator` deals each record to one view. Its clients answer in blocks of `BLOCK_SIZE`
+    The `generator` assigns each record to one view. Its clients answer in blocks of `BLOCK_SIZE`
     with the retention probability `keep`. The precision of a table is its number of clients.
     """
     found = []

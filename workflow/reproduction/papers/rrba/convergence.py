@@ -1,24 +1,25 @@
-"""When RRBA has converged: Figures 5 and 6 of [rrba], section 5.
+"""Convergence of RRBA: Figures 5 and 6 of [rrba], section 5.
 
-A run sends 200 blocks of clients, drawn with replacement from a file, through one table of two
-attributes. It follows the cell with a proportion closest to the requested one. Three criteria of
-convergence are evaluated.
+A replicate has 200 blocks of clients, drawn with replacement from a file, who answer about one
+table of two attributes. It follows the cell with a proportion closest to the requested one. There
+are three criteria of convergence.
 
 ``first`` and ``lasting`` are the published rule: two consecutive tables differ by less than delta*,
-the width of a 95 % interval of a Bernoulli variable observed n times, n the size of a block. The
-rule is met for the first time, or for good ("and remains valid throughout the blocks"). It says
-nothing about the truth. As long as tables are distributions, each block has a fresh estimate. Its
-error does not shrink with the number of blocks: two estimates differ by less than 2 z sd with the
-probability Pr(|Z| < sqrt(2) z p), for every block size, in block 3 as in block 200.
+the width of a 95 % interval of a Bernoulli variable observed n times, where n is the size of a
+block. The rule is met for the first time, or for good ("and remains valid throughout the blocks").
+It does not measure the distance from the original table. As long as tables are distributions, each
+block has a new estimate. Its error does not decrease with the number of blocks: two estimates
+differ by less than 2 z sd with the probability Pr(|Z| < sqrt(2) z p), for every block size, in
+block 3 and in block 200.
 
 ``precise``: the estimate pooled over all blocks so far is as precise as truthful answers of 500
-people. Its standard error, known without the truth, is at most sqrt(pi (1 - pi) / 500). This takes
-about 500 lambda (1 - lambda) / (p^2 pi (1 - pi)) clients in blocks of any size, with
-lambda = p pi + (1 - p) q. It remains so.
+people. Its standard error, which does not require the true proportions, is at most
+sqrt(pi (1 - pi) / 500). This takes about 500 lambda (1 - lambda) / (p^2 pi (1 - pi)) clients in
+blocks of any size, with lambda = p pi + (1 - p) q. Then the criterion stays met.
 
-The 500 is the size of Survey, but the choice was not blind. For q = pi the text's account of Figure
-6 (which p and block sizes converge) follows from any reference between about 490 and 580, and from
-none far outside. So that agreement does not confirm the text.
+500 is the size of Survey, but the choice was not blind. For q = pi the text on Figure 6 (which p
+and block sizes converge) follows from any reference between about 490 and 580, and from no
+reference far outside. So this agreement does not confirm the text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,38 +50,41 @@ UPDATES: Mapping[str, rrba.Rule] = {  # rules for the next table, by ``update``
 
 @dataclass(frozen=True)
 class Followed:
-    """The cell of a file that a run follows."""
+    """The cell of a file that a replicate follows."""
 
     combination: rrba.Combination  # two attributes
-    cell: int  # of their table
+    cell: int  # position in their table
     proportion: float  # of the cell
     proportions: Floats  # of the table in the file, shape (cells,)
 
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Simulates when runs of RRBA have converged.
+    """Simulator of the convergence of RRBA.
 
-    A setting has ``dataset``, ``probability``, ``block_size``, ``p``, ``update`` (of `UPDATES`).
+    A setting has ``dataset``, ``probability``, ``block_size``, ``p`` and ``update`` (a key of
+    `UPDATES`).
     """
 
     files: Mapping[str, Microdata]  # by data set
-    blocks: int = 200  # of a run, at least 2
-    reference: int = 500  # the truthful answers of the criterion ``precise``
+    blocks: int = 200  # of a replicate, at least 2
+    reference: int = 500  # number of truthful answers of the criterion ``precise``
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the criterion and the measure of each output of a run, in any `cell`.
+        """Return the criterion and the measure of each output of a replicate, for any `cell`.
 
-        The measures of a criterion:
+        The measures of a criterion are:
 
         - ``converged``: 1 if it was met within the blocks;
-        - ``tuples``: answers until then, or all answers if it was not: a restricted mean;
-        - ``error``: absolute error, cut off at 1, of the result then, or at the end: the average of
-          the last two tables (section 5, step 4), under ``precise`` the pooled estimate;
+        - ``tuples``: answers until then, or all answers if it was not met (a restricted mean);
+        - ``error``: absolute error, cut off at 1, of the result then or at the end. The result is
+          the average of the last two tables (section 5, step 4), with ``precise`` the pooled
+          estimate;
         - ``within``: 1 if that error is within the 95 % interval of the reference sample.
 
-        The measures of ``none``, without stopping: ``error_last`` of the last table,
-        ``error_average`` of the last two, ``error_pooled``, ``invalid`` (1 if one is improper).
+        The measures of ``none``, without stopping, are ``error_last`` of the last table,
+        ``error_average`` of the last two, ``error_pooled``, and ``invalid`` (1 if a table has a
+        cell below 0).
         """
         names = [
             *product(("first", "lasting", "precise"), ("converged", "tuples", "error", "within")),
@@ -89,7 +93,7 @@ class Convergence:
         return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each run, shape (replicates, outputs)."""
+        """Return the outputs, shape (replicates, outputs)."""
         followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
         size, blocks = cell["block_size"], (cell["block_size"],) * self.blocks
         clients = rrba.sampled_blocks(followed.proportions, blocks, replicates, generator)
@@ -103,7 +107,7 @@ class Convergence:
         averages = (tables[:, 1:] + tables[:, :-1]) / 2
         pooled = runs.running_estimates()[..., at]
         met = np.abs(np.diff(tables, axis=1)) < interval_width(tables[:, 1:], size)
-        # A diverged table stays as it is, which is no convergence.
+        # A diverged table does not change any more, but this does not count as convergence.
         met &= np.abs(later).max(axis=-1) < rrba.DIVERGENCE_THRESHOLD
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
         precise = at_least(self._reference_error(pooled), runs.running_standard_errors()[..., at])
@@ -121,19 +125,19 @@ class Convergence:
         yield np.asarray(later.min(axis=(1, 2)) < 0, dtype=float)
 
     def _reference_error(self, proportion: Floats) -> Floats:
-        # An estimate at or below 0 would ask for no error at all.
+        # An estimate at or below 0 would require an error of 0.
         least = 1 / self.reference
         pi = np.clip(proportion, least, 1 - least)
         return np.asarray(np.sqrt(pi * (1 - pi) / self.reference))
 
 
 def _error(value: Floats, truth: float) -> Floats:
-    return np.asarray(np.minimum(np.abs(value - truth), 1.0))  # printed tables can be millions off
+    return np.asarray(np.minimum(np.abs(value - truth), 1.0))  # published rule: up to millions
 
 
 @cache
 def closest_cell(data: Microdata, probability: float) -> Followed:
-    """Return the cell of a pair's table of `data` with a proportion closest to `probability`."""
+    """Return the cell with a proportion closest to `probability`, of all pairs in `data`."""
     found = []
     for combination in combinations(data.domain.names, 2):
         proportions = data.counts(combination).reshape(-1) / len(data)
@@ -145,9 +149,10 @@ def closest_cell(data: Microdata, probability: float) -> Followed:
 def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
     """Return delta*, the width of the 95 % interval of a Bernoulli variable (section 5).
 
-    With v the `estimate` and n the `size` of a block it is 2 z sqrt(v (1 - v) / n) if v n is over
-    5, else the width of the interval of the log odds, with v n at least one half. The text writes
-    2 z_{1 - alpha / 2 sigma}. Any v is allowed, as printed tables leave [0, 1].
+    Let v be the `estimate` and n the `size` of a block. If v n is over 5, the width is
+    2 z sqrt(v (1 - v) / n). Otherwise it is the width of the interval of the log odds, with v n at
+    least one half. The text writes 2 z_{1 - alpha / 2 sigma}. Any v is allowed, because tables of
+    the published rule can leave [0, 1].
     """
     v = np.asarray(estimate, dtype=float)
     inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)

@@ -1,8 +1,8 @@
 """Exact numbers of [rrba] without simulation: Theorem 4.1 and the worked cases.
 
 The theorem claims ln(1 / (1 - p)) for the protocol, for all tables and any number of answers of a
-client. This is ``claimed``; ``claimed_composed`` counts it for each answer, the generous
-interpretation. Exact epsilons belong to the clients' channels, in rational numbers.
+client. This is ``claimed``; ``claimed_composed`` counts it for each answer, the more lenient
+interpretation. Exact ε belong to the channels of clients, in rational numbers.
 
 The worked cases are in fractions: the two coins of Figure 1 and section 1, Example 3.1 with Table
 1, the lists of views of section 4, equation (4) on the example, and the two-step estimate (7).
@@ -23,7 +23,7 @@ from deniable.contingency import nearest_table_by_program, nearest_tables
 from deniable.records import Microdata
 
 CELLS = (2, 4, 8, 16)
-"""Of the tables of one answer: the two coins, and two, three and four binary attributes."""
+"""Cells in the table of an answer: the two coins, and two, three and four binary attributes."""
 FLOOR = 0.1  # of the table with a small cell in Figure 4
 CLAIM_TOLERANCE = 1e-12  # claims are formulas evaluated to nearest
 CURVE = tuple(round(0.01 * step, 2) for step in range(1, 100))  # the p of Figure 4
@@ -44,15 +44,16 @@ def epsilon_table(
     floors: Sequence[float],
     rounds: Sequence[int],
 ) -> pd.DataFrame:
-    """Return claimed and exact epsilons of answers, views of pairs, and rounds.
+    """Return claimed and exact ε of answers, views of pairs, and rounds.
 
-    `files` are by data set, `probabilities` are the p, `floors`, in (0, 1], belong to tables made
-    from data, `rounds` are numbers of answers of a client. Columns are `EPSILON_COLUMNS`:
+    The keys of `files` are data sets, and `probabilities` are the p. The `floors`, in (0, 1],
+    belong to tables from data, and `rounds` are numbers of answers of a client. Columns are
+    `EPSILON_COLUMNS`:
 
     - ``unit``: "answer", "view", or "rounds";
     - ``table``: "uniform" (before the first block), "lowest" (with a cell at its floor), or "true"
-      (the data's proportions, projected on the floor, of the worst combination or view);
-    - ``cells`` of the table, or of all tables of a view.
+      (the proportions of the data, projected on the floor, of the worst combination or view);
+    - ``cells``: number of cells of the table, or of all tables of a view.
     """
     rows: list[dict[str, Any]] = []
     for p, cells in product(probabilities, CELLS):
@@ -83,7 +84,7 @@ def _of_data(
 ) -> Iterator[dict[str, Any]]:
     truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
     epsilon_of = cache(lambda values: rrba.answer_epsilon(np.frombuffer(values), p))
-    # The floor 1 makes a table uniform.
+    # With the floor 1 a table is uniform.
     for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
         sent = {c: rrba.floored_projection(proportions, floor) for c, proportions in truth.items()}
         of_answer = {c: epsilon_of(q.tobytes()) for c, q in sent.items()}
@@ -98,7 +99,7 @@ def _of_data(
 
 
 def figure_4_table() -> pd.DataFrame:
-    """Return the curve of Figure 4, epsilon over p by (6), and exact curves.
+    """Return the curve of Figure 4, ε over p by (6), and exact curves.
 
     Columns are ``curve`` ("claimed", "uniform", or "lowest": four cells, one at the floor),
     ``cells``, ``floor``, ``p``, ``epsilon``.
@@ -123,10 +124,10 @@ _RECORDS = (
 )
 
 PRINTED_TABLE_B = (2, 2, 4, 2)
-"""Table 1b, region (big, small) by education (high, uni), with the sum 10. The caption calls it
-T_AT. The 8 records of Table 1a have the counts 2, 1, 3, 2."""
+"""Table 1b, region (big, small) by education (high, uni), with the sum 10. Its name in the caption
+is T_AT. The 8 records of Table 1a have the counts 2, 1, 3, 2."""
 PRINTED_TABLE_C = (4, 6)
-"""Table 1c. It is the margin of the printed Table 1b; the margin of the file is 3, 5."""
+"""Table 1c: the marginal of the published Table 1b. The marginal of the file is 3, 5."""
 
 
 def example_records() -> Microdata:
@@ -135,20 +136,21 @@ def example_records() -> Microdata:
 
 
 def two_coins(truth: Fraction) -> Fraction:
-    """Return the probability of "Yes" under two fair coins (Figure 1), given the `truth`."""
+    """Return Pr("Yes") with two fair coins (Figure 1), given Pr(true answer is "Yes"), `truth`."""
     return truth / 2 + Fraction(1, 4)
 
 
 def estimate_from_two_coins(reported: Fraction) -> Fraction:
-    """Return the estimate from the `reported` proportion of "Yes" (section 1)."""
+    """Return the estimate from the proportion of "Yes" in responses, `reported` (section 1)."""
     return 2 * (reported - Fraction(1, 4))
 
 
 def worked_cases() -> pd.DataFrame:
-    """Return the worked cases, one number a row, of `CASE_COLUMNS`.
+    """Return the worked cases, one number per row, with `CASE_COLUMNS`.
 
-    ``place`` is in the text, ``exact`` a fraction or a formula, ``value`` the same as a float,
-    ``printed`` the published number or NaN. The text prints no number for estimates.
+    ``place`` is the place in the text. ``exact`` is a fraction or a formula, ``value`` is the same
+    as a float, and ``printed`` is the published number, or NaN. The text has no numbers for
+    estimates.
     """
     rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
     return pd.DataFrame(rows, columns=list(CASE_COLUMNS))
@@ -162,9 +164,11 @@ def _row(
     printed: float = math.nan,
     value: float | None = None,
 ) -> tuple[Any, ...]:
-    """Return a row; an exact text needs its `value`."""
+    """Return a row; if `exact` is a text, `value` is required."""
     number = float(exact) if value is None else value
-    verdict = "not printed" if math.isnan(printed) else "agrees" if number == printed else "differs"
+    verdict = (
+        "not published" if math.isnan(printed) else "agrees" if number == printed else "differs"
+    )
     return case, place, quantity, str(exact), number, float(printed), verdict
 
 
@@ -206,7 +210,7 @@ def _views() -> Iterator[tuple[Any, ...]]:
 
 
 def _equation_4() -> Iterator[tuple[Any, ...]]:
-    """Expected reports of the example's eight clients, p = 1/2, and (4) applied to them."""
+    """Yield expected responses of the eight clients of the example at p = 1/2, estimated by (4)."""
     case, place = "equation (4)", "section 4.1"
     counts = example_records().counts(("R", "E")).reshape(-1).tolist()
     uniform = Fraction(1, len(counts))
@@ -221,7 +225,7 @@ def _equation_4() -> Iterator[tuple[Any, ...]]:
 
 
 def _two_step() -> Iterator[tuple[Any, ...]]:
-    """Step one of (7) for one table, in fractions and by the program; step two by independence."""
+    """Yield step one of (7) for a table, in fractions and by the program, and step two."""
     case, place = "two steps", "section 6, (7)"
     named = "(" + ", ".join(map(str, NOISY)) + f"), total {TOTAL}"
     nearest = projected(NOISY, TOTAL)
@@ -233,16 +237,16 @@ def _two_step() -> Iterator[tuple[Any, ...]]:
         program = nearest_table_by_program(list(NOISY), TOTAL, gamma)
         apart = float(np.abs(program - closed).max())
         text = f"{named}: program with gamma = {gamma:g} apart from the closed form"
-        # A solver's digits differ between machines; the table states this distance.
+        # The digits of a solver differ between machines, so the table only has a bound.
         exact, number = ("below 10⁻⁶", 0.0) if apart < 1e-6 else (f"{apart:.2g}", apart)
         yield _row(case, place, text, exact, value=number)
 
 
 def projected(noisy: Sequence[int], total: int) -> list[Fraction]:
-    """Return the non-negative table of a `total` that is closest to a `noisy` one, exactly.
+    """Return exactly the non-negative table with a `total` that is closest to a `noisy` table.
 
-    It adds one number to all cells and cuts them off at 0. For each n there is a number that gives
-    the n largest cells alone the total. The smallest of these numbers is right.
+    It adds one number to all cells and cuts them off at 0. For each n there is a number with which
+    the n largest cells alone have the total. The smallest of these numbers is right.
 
     >>> [str(cell) for cell in projected([6, -2, 2, 2], 8)]
     ['16/3', '0', '4/3', '4/3']

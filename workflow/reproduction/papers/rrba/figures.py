@@ -1,4 +1,4 @@
-"""Figures of [rrba]: Figures 4 to 7, Tables 3 to 5, equal epsilons, sizes and powers."""
+"""Figures of [rrba]: Figures 4 to 7, Tables 3 to 5, equal ε, sizes and powers."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -29,7 +29,7 @@ TEST_STYLE = {
     "laplace": look(GREY, "--"),
 }
 EQUAL_STYLE = {
-    # A table that stays uniform is generalized randomized response: dashes over a wide line.
+    # Dashes over a wide line: a table that stays uniform is generalized randomized response.
     "rrba": look(ORANGE),
     "rrba_half_floor": look(YELLOW),
     "rrba_at_truth": look(ORANGE, ":"),
@@ -43,7 +43,7 @@ EQUAL_STYLE = {
 HYPOTHESES = {"H0": look(BLUE, "none", "o"), "H1": look(ORANGE, "none", "o")}
 SETTING_MARKERS = "os^v<>p"
 HOLLOW = look(GREY, "none", "o", "hollow: does not agree", markerfacecolor="white")
-PRINTED = look(INK, "none", "D", "printed", markersize=4)
+PRINTED = look(INK, "none", "D", "published", markersize=4)
 LEVEL = 5.0
 NOMINAL = look(INK, ":", label="nominal size, 5 %")
 DIAMOND = look(GREY, "none", "D", "published, in the color of its method")
@@ -57,12 +57,12 @@ CRITERIA = {
     ("projected", "lasting"): look(SKY, "--", "^", markersize=4.5),
     POOLED: look(BLUE, "-", "D", markersize=4.5),
 }
-BLOCKS = 200  # at most, of a replicate in Figures 5 and 6
+BLOCKS = 200  # largest number of blocks of a replicate in Figures 5 and 6
 
 
 @style.in_style
 def fig4(table: pd.DataFrame) -> Figure:
-    """Plot epsilon over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
+    """Plot ε over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
     figure, ((axis,),) = style.panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
     groups: Any = table.groupby(["curve", "cells", "floor"], dropna=False, sort=False)
     for (curve, cells, floor), part in groups:
@@ -73,15 +73,15 @@ def fig4(table: pd.DataFrame) -> Figure:
         }[curve]
         axis.plot(part["p"], part["epsilon"], **options)
     axis.set(xlim=(0, 1), xlabel="p, the probability that the first coin gives “Head”")
-    axis.set(ylim=(0, 8), ylabel="epsilon of one answer")
+    axis.set(ylim=(0, 8), ylabel="ε of one answer")
     axis.xaxis.set_major_locator(ticker.MultipleLocator(0.1))
     axis.grid(color=GRID, linewidth=0.6)
     axis.legend(frameon=False)
     return style.finish(
         figure,
-        "Figure 4: the epsilon that Theorem 4.1 claims, and the exact one",
-        "one answer about one table; a client answers every combination of its view, and their "
-        "epsilons add",
+        "Figure 4: the ε that Theorem 4.1 claims, and the exact ε",
+        "one answer about one table; a client answers every combination of its view, and the ε of "
+        "these answers add up",
     )
 
 
@@ -105,8 +105,8 @@ def fig6(table: pd.DataFrame) -> Figure:
 def _convergence(
     table: pd.DataFrame, column: str, titles: Mapping[Any, str], x: str, number: str
 ) -> Figure:
-    """Plot answers, and runs that end close to the truth, over `x`: a panel per `column` value."""
-    # Once for all panels: a pivot takes as long as a panel.
+    """Plot answers, and replicates that end accurately, over `x`; a panel per `column` value."""
+    # Once for all panels, because a pivot takes as long as a panel.
     keys = ["update", "criterion", column, x, "probability"]
     means: Any = table.pivot_table(index=keys, columns="measure", values="mean").sort_index()
     at = sorted(set(table[x]))
@@ -130,7 +130,7 @@ def _convergence(
             axis.xaxis.set_major_formatter("{x:g}")
         style.gridded(axis, linewidth=0.5)
 
-    rows = {"tuples": "answers used", "within": "ended near the truth"}
+    rows = {"tuples": "answers used", "within": "accurate at the end"}
     size, around = (0, style.COLUMN, 1.75, 2.85), (0.85, 0.12, 1.3, 1.25)
     xlabel, own = x.replace("_", " "), (True, "row")
     figure, _ = style.panel_grid(rows, titles, panel, size, around, (0.1, 0.12), xlabel, share=own)
@@ -138,7 +138,7 @@ def _convergence(
     close = [style.as_percent(within[key]) for key in (FIRST, POOLED) if key in within]
     return style.finish(
         figure,
-        f"Figure {number}: {close[0]} end near the truth by the printed rule, {close[-1]} pooled",
+        f"Figure {number}: {close[0]} are accurate by the published rule, {close[-1]} pooled",
         f"{table['replicates'].max():,} replicates; lines: means over "
         f"{table['probability'].nunique()} cells, bands: from the least to the greatest; hollow: "
         "some replicates were cut off at the end",
@@ -197,7 +197,7 @@ def table3(table: pd.DataFrame) -> Figure:
     axes[0, 0].set_ylim(len(methods) - 0.5, -0.5)
     return style.finish(
         figure,
-        "Independence rejected, of 100 trials: Table 3 printed and regenerated",
+        "Rejections of independence per 100 trials: Table 3, published and regenerated",
         f"{shown['trials'].max():,} trials with 95 % intervals, "
         f"{shown['sampled_tables'].max():,} sampled tables; n and effect are assumed",
         [
@@ -213,10 +213,10 @@ def table3(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def power(table: pd.DataFrame) -> Figure:
-    """Plot rejections in `table` over n, with a column of panels for each k, a row for margins.
+    """Plot rejections in `table` over n, with a column of panels per k, a row per `margins`.
 
-    Thick lines show the largest effect, thin ones the size. Shown are the largest epsilon and, if
-    there is one, the pattern "pair".
+    Thick lines are the power against the largest effect, thin lines the size. The figure has the
+    largest ε and, if it exists, the pattern "pair".
     """
     shown = where(table, measure="rejected")
     shown = where(shown, epsilon=shown["epsilon"].max())
@@ -234,7 +234,7 @@ def power(table: pd.DataFrame) -> Figure:
         axis.set_ylim(-3, 103)
         axis.yaxis.set_major_locator(ticker.MultipleLocator(25))
         style.gridded(axis)
-        axis.set_title(f"{k} attributes, {margins} margins", fontsize=9.5)
+        axis.set_title(f"{k} attributes, {margins} marginals", fontsize=9.5)
 
     rows = dict.fromkeys(shown["margins"], "per cent rejected")
     columns, size = dict.fromkeys(sorted(shown["k"].unique()), ""), (2.9, 0.8, 2.1, 1.95)
@@ -243,9 +243,9 @@ def power(table: pd.DataFrame) -> Figure:
     thin = look(INK, linewidth=0.8, label="thin: size (no effect)")
     return style.finish(
         figure,
-        f"Tests of independence at equal exact epsilon, {shown['epsilon'].max():g}",
+        f"Tests of independence at equal exact ε, {shown['epsilon'].max():g}",
         f"size, and power against an effect of {largest:g}; up to {shown['trials'].max():,} trials "
-        "with 95 % intervals; dashed: central methods trust a curator with the true table",
+        "with 95 % intervals; dashed: central methods trust a curator with the original table",
         [*style.legend_keys(TEST_STYLE, names.TESTS, shown["method"], linewidth=2), thin, NOMINAL],
         3,
     )
@@ -256,8 +256,8 @@ def tables(*parts: pd.DataFrame) -> Figure:
     """Plot the distances of Tables 4 and 5, the `parts`: a panel for each p and measure.
 
     Published values are diamonds. Ours are points, filled if they agree, for the mean over sets of
-    attributes, with 95 % intervals. Wide bars are no intervals: they reach from the smallest to the
-    largest mean of a set.
+    attributes, with 95 % intervals. Wide bars have another meaning: they reach from the smallest to
+    the largest mean of a set.
     """
     table = pd.concat(parts, ignore_index=True)
     table = table[table["reading"] == table["metric"].map(names.MAIN_READINGS)]
@@ -284,12 +284,12 @@ def tables(*parts: pd.DataFrame) -> Figure:
                 axis.annotate(named, middle, (0, -18), ha="center", va="top", **scales)
         style.gridded(axis, "y", 0.5)
         claimed = ", ".join(f"{e:g}" for e in sorted(part["epsilon_claimed"].unique()))
-        axis.set_title(f"p = {row[0]:g}, printed ε = {claimed}", fontsize=9.5)
+        axis.set_title(f"p = {row[0]:g}, published ε = {claimed}", fontsize=9.5)
         axis.set_ylabel(fill(names.METRICS[row[1]], 15))
 
     size, around, own = (0, style.COLUMN, 1.75, 2.5), (0.95, 0.1, 1.35, 1.3), (True, False)
     figure, _ = style.panel_grid(rows, {"": ""}, panel, size, around, (0, 0.28), share=own)
-    # A data set that has two interpretations counts once, by the better one.
+    # A data set with two interpretations counts once, with the better one.
     once = table.dropna(subset="published").sort_values("verdict")
     once = once.drop_duplicates(["metric", "dataset", "k", "method", "p"])
     points = style.legend_keys(METHOD_STYLE, names.METHODS, marker="o", markersize=4.5)
@@ -298,7 +298,7 @@ def tables(*parts: pd.DataFrame) -> Figure:
         f"Tables 4 and 5: {(once['verdict'] == 'agrees').sum()} of {len(once)} published distances "
         "agree with our means over sets",
         "tables of k = 2, 3 and 4 attributes; means over sets of k attributes with 95 % intervals; "
-        "the text does not say which set it took",
+        "the text does not specify the set",
         [*points, DIAMOND, HOLLOW, RANGE],
         2,
     )
@@ -330,14 +330,16 @@ def fig7(table: pd.DataFrame) -> Figure:
             for published in bins["published"].dropna().unique():
                 axis.axvline(published, color=colour, linestyle="--", linewidth=1.4)
         axis.set_xscale("log")
-        few = part["bin_high"].max() < 400 * part["bin_low"].min()  # decades: ticks at 3, 30, too
+        few = part["bin_high"].max() < 400 * part["bin_low"].min()  # then also ticks at 3, 30
         axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 3.0) if few else (1.0,)))
         axis.xaxis.set_major_formatter("{x:g}")
         axis.xaxis.set_minor_locator(ticker.NullLocator())
         axis.set_ylim(bottom=0)
         axis.set_xlabel(names.METRICS[row[-1]], labelpad=1)
 
-    rows = {key: f"{names.FILES[key[0]]}\np = {key[1]:g}, ε = {key[2]:g}\nshare" for key in shown}
+    rows = {
+        key: f"{names.FILES[key[0]]}\np = {key[1]:g}, ε = {key[2]:g}\nproportion" for key in shown
+    }
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
     size, around = (0, 0, 1.5, 1.7), (1.1, 0.15, 0.95, 0.85)
     own = (False, False)
@@ -345,16 +347,16 @@ def fig7(table: pd.DataFrame) -> Figure:
     bars = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=5, alpha=0.6)
     return style.finish(
         figure,
-        "Figure 7: distances of released tables from the true ones",
+        "Figure 7: distances of released tables from the original tables",
         f"{table['trials'].max():,} trials of each set of k attributes; bins of equal width on the "
-        "logarithmic scale; dashed: printed averages",
-        [*bars, look(INK, "--", label="printed average")],
+        "logarithmic scale; dashed: published averages",
+        [*bars, look(INK, "--", label="published average")],
     )
 
 
 @style.in_style
 def equal(table: pd.DataFrame) -> Figure:
-    """Plot distances in `table` of projected tables at equal exact epsilon, by measure, file, k."""
+    """Plot distances in `table` of projected tables at equal exact ε, by measure, file and k."""
     shown = where(table, reading="projected")
     cells = dict.fromkeys(shown[["file", "k"]].itertuples(index=False, name=None))
     ticks = sorted(shown["epsilon"].unique())
@@ -375,9 +377,9 @@ def equal(table: pd.DataFrame) -> Figure:
     figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "exact ε", share=share)
     return style.finish(
         figure,
-        "Distances at equal exact epsilon of one answer",
-        "means over sets of k attributes of tables projected on n records; Laplace noise needs a "
-        "trusted curator, the others none",
+        "Distances at equal exact ε of one answer",
+        "means over sets of k attributes of tables projected on n records; only Laplace noise "
+        "needs a trusted curator",
         style.legend_keys(EQUAL_STYLE, names.EQUAL_METHODS),
         3,
     )

@@ -1,4 +1,4 @@
-"""Verdicts on [rrba] for the report's first page."""
+"""Verdicts on [rrba] for the first page of the report."""
 
 from collections.abc import Iterator
 
@@ -12,15 +12,15 @@ from reproduction.papers.rrba.sections import over_uniform
 from reproduction.papers.rrba.table_results import first_designs, power_with_rule, shown_settings
 
 EPSILONS = ("claimed", "exact")
-TABLES = {"uniform": "uniform table", "lowest": "one cell at the floor", "true": "true table"}
+TABLES = {"uniform": "uniform table", "lowest": "one cell at the floor", "true": "original table"}
 AT = {"cells": "{} cells", "floor": "floor {:g} / m", "p": "p = {:g}"}
 
 OTHERS_IN_TABLE_3 = {"laplace_true_limit": "Laplace noise", "mcindep": "MCIndep"}
-"""The methods of 7.3 beside RRBA, Laplace noise with the text's own test."""
+"""The other methods of 7.3; Laplace noise has the test of the text."""
 
 
 def in_short(tables: Tables) -> study.Verdicts:
-    """Return the verdict on Theorem 4.1 from `tables`, and how many published numbers agree."""
+    """Return the verdict on Theorem 4.1, and counts of published numbers, from `tables`."""
     epsilon, equal = tables.get("rrba_epsilon"), tables.get("rrba_equal")
     theorem = [] if epsilon is None else [_theorem(epsilon, equal)]
     return study.Verdicts(theorem, [*_numbers(tables)])
@@ -38,12 +38,12 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVe
     return study.PrivacyVerdict(
         "holds" if true else "fails",
         "Theorem 4.1 of RRBA: ε = ln 1 / (1 − p)",
-        f"It claims ε = ln 1 / (1 − p). At {ends} one answer keeps to that in {holds} of "
+        f"It claims ε = ln 1 / (1 − p). At {ends} this holds for one answer in {holds} of "
         f"{len(single)} settings"
         + (f": {study.extremes(single, *EPSILONS, 'of', AT)}" if not true else "")
-        + f". Under uniform tables it spends {at_least(uniform.min())} to "
-        f"{at_most(uniform.max())} times as much. All answers of a client: "
-        f"{study.extremes(views, *EPSILONS, 'of', answers) or 'no more'}.",
+        + f". With uniform tables the exact ε is {at_least(uniform.min())} to "
+        f"{at_most(uniform.max())} times the claimed one. All answers of a client: "
+        f"{study.extremes(views, *EPSILONS, 'of', answers) or 'not above the claim'}.",
         "rrba_overview",
         max(
             (study.worst_of(part, *EPSILONS, "of", answers) for part in (single, views)),
@@ -55,14 +55,14 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVe
 
 
 def _useful(equal: pd.DataFrame | None) -> str:
-    """Recommend the uniform table if it is never farther from the truth."""
+    """Return a recommendation of the uniform table if its distance is never larger."""
     found = pd.Series() if equal is None else over_uniform(equal, "rrba")
     if not len(found) or (found < 1).any():
         return ""
     return (
-        "Keep the table uniform, which is generalized randomized response: at equal exact ε RRBA's "
-        f"tables are {at_least(found.min())} to {at_most(found.max())} times as far "
-        f"from the truth in all {len(found)} settings."
+        "Use a uniform table, which is generalized randomized response: at equal exact ε distances "
+        f"from the original table are {at_least(found.min())} to {at_most(found.max())} times as "
+        f"large with RRBA, in all {len(found)} settings."
     )
 
 
@@ -74,10 +74,10 @@ def _numbers(tables: Tables) -> Iterator[study.AgreementCount]:
                 yield study.agreement_of(f"{title}, {called}", part, "rrba_tables")
     if "rrba_table3" in tables:
         table = tables["rrba_table3"]
-        # n and effect, which the text leaves open, are fitted to the rates of RRBA.
+        # n and effect, which the text does not state, are fitted to the rates of RRBA.
         said, power = "fitted, no verdict", power_with_rule(table)
         if power:
-            said += f"; with the rule of five as printed its power is {power}"
+            said += f"; with the published rule of five its power is {power}"
         yield study.AgreementCount("Table 3, RRBA", None, 0, "rrba_tests", said)
         for method, called in OTHERS_IN_TABLE_3.items():
             part = study.where(first_designs(shown_settings(table)), method=method)

@@ -2,31 +2,32 @@
 
 All tables have k binary attributes. Their cells have the proportions
 
-    pi(x) = product of margins * (1 + rho * product of s_j(x_j)),
+    pi(x) = product of marginals * (1 + rho * product of s_j(x_j)),
 
-with scores s_j of mean 0 and variance 1 under the margin, 1 and -1 for even margins. The effect rho
-is the correlation of the attributes for k = 2. For larger k, fewer than k attributes are
-independent. The pattern ``pair`` has the product over the first two attributes alone.
+with scores s_j of mean 0 and variance 1 under the marginal distribution; they are 1 and -1 for
+uniform marginals. The effect rho is the correlation of the attributes for k = 2. For larger k, any
+fewer than k attributes are independent. With the pattern ``pair``, the product is over the first
+two attributes.
 
-[rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null): even
-margins, n and rho are assumed. It states p = .5 and epsilon = .25, taken here as the p of RRBA's
-channel and the epsilon of Laplace and MCIndep. These are not the same privacy: RRBA's exact epsilon
-is ln(1 + p m / (1 - p)), 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells. It belongs to a client's
-response (local), the other one to the released table, as a curator sees the true table (central).
-Both are for the replacement of one record.
+[rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null):
+uniform marginals, n and rho are assumed. It states p = .5 and ε = .25. Here p belongs to RRBA's
+channel, and ε to Laplace noise and MCIndep. These are not the same privacy: the exact ε of RRBA is
+ln(1 + p m / (1 - p)), which is 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells. It belongs to the
+response of a client (local). The ε of the others belongs to the released table: a curator sees the
+original table (central). Both are for the replacement of one record.
 
-Methods: ``laplace`` (noise of scale 2 / epsilon, critical value of the chi-squared distribution),
-``laplace_true_limit`` (the statistic of the true table in place of that value, 7.3.1), both again
-with ``_printed_scale`` (2 |T| / epsilon, 7.4), ``mcindep``, ``rrba`` (7.3, with the channel of a
-table that stays uniform) and ``channel_aware`` (`deniable.contingency.independence`). Methods of
-one trust model test the same tables, so their differences have less error than their intervals.
+Methods are ``laplace`` (noise of scale 2 / ε, critical value of the chi-squared distribution);
+``laplace_true_limit`` (the statistic of the original table instead of that value, 7.3.1); both with
+``_printed_scale`` (2 |T| / ε, 7.4); ``mcindep``; ``rrba`` (7.3, with the channel of a table that
+stays uniform); and ``channel_aware`` (`deniable.contingency.independence`). Methods with the same
+trust model test the same tables, so their differences have less error than their intervals.
 
 Sizes are decided in looks, each at twice the trials of the look before, up to a limit. At each look
 the interval of Clopper and Pearson with the confidence 1 - .05 / looks decides whether a size is at
-most .06 (*held*; *held, conservative* if it is below .04) or above (*too large*). No further trials
-are drawn once all methods are decided. After the last look the rest is *undecided*. The intervals
-of all looks hold together with a probability of at least .95 (Bonferroni). So a decision on a size
-is wrong with a probability of at most .05, whenever the trials stop.
+most .06 (*held*; *held, conservative* if it is below .04) or above (*too large*). Trials stop when
+all methods are decided. After the last look the rest is *undecided*. The intervals of all looks
+hold together with a probability of at least .95 (Bonferroni). So a decision on a size is wrong with
+a probability of at most .05, whenever the trials stop.
 """
 
 from collections.abc import Mapping
@@ -50,7 +51,7 @@ from reproduction.study import Cell
 STATED_KEEP = 0.5  # [rrba], Table 3
 LEVEL = 0.05
 HYPOTHESES = ("H0", "H1")
-"""Independence is true, it is false. Readers of CSV files take "null" for a missing value."""
+"""Independence is true, or false. ("null" would be a missing value for readers of CSV files.)"""
 METHODS = ("laplace", "mcindep", "rrba", "channel_aware")
 PRINTED_SCALE, TRUE_LIMIT = "laplace_printed_scale", "laplace_true_limit"
 NOISIER_LIMIT = f"{TRUE_LIMIT}_printed_scale"
@@ -59,7 +60,7 @@ SHARES: Mapping[str, tuple[float, ...]] = {  # of the second category of each at
     "uniform": (0.5, 0.5, 0.5, 0.5),
     "skewed": (0.2, 0.3, 0.15, 0.25),
 }
-FALLBACK_TABLES, ENOUGH = 199, 10  # with 10 as large a p-value is above 5 %
+FALLBACK_TABLES, ENOUGH = 199, 10  # with 10 statistics as large, a p-value is above 5 %
 PERCENT = 100.0
 MAX_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 
@@ -67,8 +68,8 @@ MAX_HELD, CONSERVATIVE, WRONGLY = 0.06, 0.04, 0.05
 def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Floats:
     """Return the cells pi(x) of a table of `k`, 2 to 4, attributes with an `effect` rho.
 
-    `margins` are "uniform" or "skewed", the `pattern` is "all" or "pair". An effect that makes a
-    cell negative is an error.
+    The marginal distributions `margins` are "uniform" or "skewed", the `pattern` is "all" or
+    "pair". An effect that makes a cell negative raises a `DeniableError`.
 
     >>> proportions(2, "uniform", 0.2)
     array([0.3, 0.2, 0.2, 0.3])
@@ -82,21 +83,21 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
     if cells.min() < 0:
         largest = -1 / reduce(np.kron, scores).min()
         raise DeniableError(
-            f"an effect of {effect:g} makes a cell negative; with {margins} margins of {k} "
-            f"attributes it can be at most {largest:.3g}"
+            f"an effect of {effect:g} makes a cell negative; with {margins} marginal distributions "
+            f"of {k} attributes it can be at most {largest:.3g}"
         )
     return np.asarray(cells)
 
 
 class Table3:
-    """Simulates Table 3 of [rrba]: each method under the null and under the alternative.
+    """Simulator of Table 3 of [rrba]: each method under the null and under the alternative.
 
-    A trial is 100 for a rejected null, else 0: means are per cent. A setting has k, n, effect,
-    sampled_tables (l), small_cells (of `deniable.contingency.SmallCells`).
+    A trial is 100 for a rejected null, otherwise 0, so means are per cent. A setting has k, n,
+    effect, sampled_tables (l) and small_cells (see `deniable.contingency.SmallCells`).
     """
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output in a `cell`."""
+        """Return the names of each output of a `cell`."""
         releases = self._releases(cell)
         of_methods = [{"method": m, "epsilon_exact": releases[m].epsilon} for m in TABLE_3_METHODS]
         return [{"hypothesis": each} | of for each in HYPOTHESES for of in of_methods]
@@ -120,11 +121,11 @@ class Table3:
 
 
 class IndependencePower:
-    """Simulates how often each method rejects independence, all at one exact epsilon.
+    """Simulator of the rates at which methods reject independence, all at one exact ε.
 
     Trials are as in `Table3`. A setting has k, margins, pattern, n, effect, epsilon,
-    sampled_tables, small_cells. With the effect 0, the first look at the sizes is after
-    `replicates` trials, the last one after at most `most_replicates`.
+    sampled_tables and small_cells. With the effect 0, the first look at the sizes is after
+    `replicates` trials, and the last one after at most `most_replicates`.
     """
 
     def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:
@@ -133,7 +134,7 @@ class IndependencePower:
             self.looks.append(2 * self.looks[-1])
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return how many trials a `cell` needs, given first `values`, (trials, outputs)."""
+        """Return the number of trials that a `cell` needs, by first `values`, (trials, outputs)."""
         later = [look for look in self.looks if look > len(values)]
         if cell["effect"] or not later:
             return len(values)
@@ -142,11 +143,12 @@ class IndependencePower:
         return later[0] if UNDECIDED in sizes else len(values)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output in a `cell`.
+        """Return the names of each output of a `cell`.
 
         - ``rejected``: whether the method rejects;
         - ``valid`` (channel-aware): whether its rule of validity holds;
-        - ``valid_and_rejected``: both; over ``valid``, how often its chi-squared test rejects.
+        - ``valid_and_rejected``: both. Divided by ``valid``, it is the rejection rate of the
+          chi-squared test.
         """
         releases = self._releases(cell)
         measured = [(method, "rejected") for method in METHODS]
@@ -175,7 +177,7 @@ _Releases = dict[str, contingency.LaplaceRelease | contingency.RandomizedRelease
 
 
 def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
-    """Return the release of each method: RRBA's responses with a p, or noise of an epsilon."""
+    """Return the release of each method: responses of RRBA with a p, or noise with an ε."""
     central = contingency.LaplaceRelease(2 / epsilon)
     local = contingency.RandomizedRelease(KeepOrReplace.uniform(cells, keep))
     return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
@@ -184,7 +186,7 @@ def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
 def _decisions(
     true: Counts, releases: _Releases, cell: Cell, generator: np.random.Generator
 ) -> dict[str, Flags]:
-    """Return the trials that each method rejects, and those with a valid channel-aware test."""
+    """Return the trials that each method rejects, and trials with a valid channel-aware test."""
     records, model = cell["n"], contingency.LogLinearModel.independence((2,) * cell["k"])
     central, local = releases["mcindep"], releases["rrba"]
     assert isinstance(local, contingency.RandomizedRelease)
@@ -234,9 +236,9 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
 def decided_sizes(
     rejected: npt.ArrayLike, trials: npt.ArrayLike, looks: npt.ArrayLike
 ) -> npt.NDArray[np.str_]:
-    """Return the decisions on sizes, of `SIZES`, given `rejected` of `trials`; shapes broadcast.
+    """Return the decision on each size, one of `SIZES`, from the number `rejected` of `trials`.
 
-    Each size has at most so many `looks`.
+    Each size has at most the number of `looks`. Shapes broadcast.
 
     >>> decided_sizes([35, 70, 410, 100], [500, 2000, 8000, 1000], 5).tolist()
     ['undecided', 'held', 'held', 'too large']

@@ -1,4 +1,4 @@
-"""Names of data sets, methods, measures and rules of [rrba], in figures and on the page."""
+"""Names of data sets, methods, measures and rules of [rrba] in figures and on pages."""
 
 FILES = {
     "survey": "Survey",
@@ -11,16 +11,16 @@ FILES = {
 }
 STATED_EPSILON = 0.25  # of Table 3
 PRINTED_TABLES = {"rrba_table4": "Table 4", "rrba_table5": "Table 5"}
-EVERY = "all"  # in the place of a set of attributes: the mean over sets
+EVERY = "all"  # instead of a set of attributes: the mean over sets
 METHODS = {
     "rrba": "RRBA",
-    "laplace": "Laplace, scale as printed",
-    "laplace_honest": "Laplace, honest scale",
+    "laplace": "Laplace, published scale",
+    "laplace_honest": "Laplace, scale 2 / ε",
 }
 EQUAL_METHODS = {
     "rrba": "RRBA, floor .1 / m",
     "rrba_half_floor": "RRBA, floor .5 / m",
-    "rrba_at_truth": "RRBA, p that the true table allows",
+    "rrba_at_truth": "RRBA, p by the original table",
     "rrba_uniform": "table stays uniform",
     "randomized_response": "generalized randomized response",
     "projective_geometry": "projective geometry",
@@ -29,7 +29,7 @@ EQUAL_METHODS = {
     "laplace_honest": "Laplace, 2 / ε, trusted curator",
 }
 PROTOCOLS = ("projective_geometry", "hadamard", "unary_encoding")
-"""The methods with other responses than cells."""
+"""The methods with other randomized values than cells."""
 METRICS = {
     "l2": "l2 distance, records",
     "jensen_shannon": "Jensen-Shannon distance",
@@ -37,14 +37,14 @@ METRICS = {
     "chi_squared": "chi-squared",
 }
 CRITERIA = {
-    ("printed", "first"): "printed rule, first time",
-    ("printed", "lasting"): "printed rule, for good",
-    ("projected", "lasting"): "printed rule, for good, tables projected",
+    ("printed", "first"): "published rule, first time",
+    ("printed", "lasting"): "published rule, for good",
+    ("projected", "lasting"): "published rule, for good, tables projected",
     ("pooled", "precise"): "pooled, as precise as 500 true answers",
 }
 UPDATES = {
-    "printed": "as printed, blocks",
-    "printed_first_version": "as printed, Algorithm 1",
+    "printed": "published rule, blocks",
+    "printed_first_version": "published rule, Algorithm 1",
     "projected": "each block, projected",
     "pooled": "pooled, projected",
     "uniform": "table stays uniform",
@@ -53,10 +53,10 @@ TESTS = {
     "rrba": "RRBA, table stays uniform",
     "channel_aware": "channel-aware",
     "mcindep": "MCIndep",
-    "laplace": "Laplace, chi-squared limit, honest scale",
-    "laplace_printed_scale": "Laplace, chi-squared limit, scale as printed",
-    "laplace_true_limit": "Laplace, limit of the true table, honest scale",
-    "laplace_true_limit_printed_scale": "Laplace, limit of the true table, scale as printed",
+    "laplace": "Laplace, chi-squared limit, scale 2 / ε",
+    "laplace_printed_scale": "Laplace, chi-squared limit, published scale",
+    "laplace_true_limit": "Laplace, limit of the original table, scale 2 / ε",
+    "laplace_true_limit_printed_scale": "Laplace, limit of the original table, published scale",
 }
 HYPOTHESES = {"H0": "independent, rejected", "H1": "dependent, rejected"}
 UNDECIDED = "undecided"
@@ -66,15 +66,15 @@ RULES = {
     "fitted": "accepted if an expected cell is below 5",
     "ignore": "no rule for small cells",
 }
-"""Interpretations of the text's rule. It accepts every null in sparse tables, but the text says
-that its test succeeds there."""
+"""Interpretations of the rule in the text. It accepts every null in sparse tables, but according to
+the text the test succeeds there."""
 CONSISTENCY_METHODS = {
     "nearest": "each table alone",
     "l2": "all together, l2",
     "l1": "all together, l1",
 }
 KINDS = {
-    "observed": "the views' own tables",
+    "observed": "tables of the views",
     "in several": "smaller tables, in several views",
     "in none": "larger tables, in no view",
 }

@@ -1,22 +1,23 @@
-"""Distances of released tables from the true ones: Tables 4 and 5 of [rrba], and at equal epsilon.
+"""Distances of released from original tables: Tables 4 and 5 of [rrba], and at equal ε.
 
 A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
-from the true table, `deniable.estimation.metrics`. The text does not name the k attributes. A run
-takes all sets of k attributes, or a limited number drawn with a recorded seed. Its results are the
-mean over the sets and the mean of each.
+from the original table, `deniable.estimation.metrics`. The text does not name the k attributes.
+Here the tables are all sets of k attributes, or a limited number drawn with a recorded seed. The
+results are the mean over the sets and the mean of each set.
 
-The ``reading`` names the measured table:
+The ``reading`` is the measured table:
 
-- ``noisy``: the released table with its cells below 0, probably the text's for l2. It has no
-  Jensen-Shannon distance.
+- ``noisy``: the released table with its cells below 0, probably the table of the text for l2. It
+  has no Jensen-Shannon distance.
 - ``projected``: the closest table of counts with n records, step one of section 6. The published
   Jensen-Shannon distances need this table or a similar one.
-- ``last_block`` (RRBA): the published protocol. Its table comes by (4) from the last block alone
-  and is projected. ``noisy`` and ``projected`` pool all blocks, without bias.
+- ``last_block`` (RRBA): the published protocol. Its table is computed by (4) from the last block
+  alone and projected. ``noisy`` and ``projected`` pool all blocks, without bias.
 
-All epsilons are for one answer about one table. RRBA's is local: of a client's response. The
-epsilon of Laplace noise is central: a curator sees the true table. Both are for the replacement of
-a record. Counts then have the sensitivity 2, and noise of scale b has epsilon 2 / b exactly.
+All ε are for one answer about one table. The ε of RRBA is local: it belongs to the response of a
+client. The ε of Laplace noise is central: a curator sees the original table. Both are for the
+replacement of a record. Counts then have the sensitivity 2, and noise of scale b has exactly
+ε = 2 / b.
 """
 
 import math
@@ -46,14 +47,14 @@ FIGURE_7_COLUMNS = (
 )
 FIGURE_7_PANELS = (("survey_8000", 0.4), ("survey_8000", 0.5), ("alarm_8000", 0.5))
 """The files and p of Figure 7."""
-BINS = 48  # of a panel of Figure 7, equally wide on the logarithmic scale
+BINS = 48  # in a panel of Figure 7, with equal widths on the logarithmic scale
 MEASURES = {
     "l2": estimation.l2_distances,
     "squared_error": estimation.squared_errors,
     "jensen_shannon": estimation.jensen_shannon_distances,
     "chi_squared": estimation.chi_squared_between,
 }
-METRICS: Mapping[str, tuple[str, ...]] = {  # what is measured, by reading
+METRICS: Mapping[str, tuple[str, ...]] = {  # measures of each table (``reading``)
     "noisy": ("l2", "squared_error"),
     "projected": tuple(MEASURES),
     "last_block": tuple(MEASURES),
@@ -64,18 +65,18 @@ ADAPTED = {
     "rrba_half_floor": rrba.Rule("pooled", "projected", 0.5),
     "rrba_uniform": rrba.Rule("none"),
 }
-"""Rules for RRBA's tables, by method: cells of at least .1 / m or .5 / m, or a uniform table."""
+"""Rules for tables of RRBA, by method: cells of at least .1 / m or .5 / m, or a uniform table."""
 COUNTED: Mapping[str, type[ProjectiveGeometry] | type[HadamardResponse]] = {
     "projective_geometry": ProjectiveGeometry,
     "hadamard": HadamardResponse,
 }
-"""The protocols with so few responses that they are counted one by one. Their own inverses are
+"""The protocols with few randomized values, so each value can be counted. Their inverses are
 unbiased for all tables."""
-AT_ONCE = 3_000_000  # counts that are simulated at once
+AT_ONCE = 3_000_000  # number of counts that are simulated together
 
 Methods = Mapping[str, tuple[tuple[str, ...], str]]
 ReleasedTables = Iterator[tuple[str, tuple[str, ...], Floats]]
-"""Method, readings, tables with axes run, cell."""
+"""Method, names of measured tables, and tables with the axes replicate and cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,26 +84,26 @@ class _Simulation:
     """The common part of the two studies."""
 
     files: Mapping[str, Microdata]  # by name
-    subsets: int = 40  # sets of k attributes, at most (`drawn_sets`)
+    subsets: int = 40  # largest number of sets of k attributes (`drawn_sets`)
     subset_seed: int = 2024  # of the choice of the sets
     block_size: int = 250  # B
     methods: ClassVar[Methods]
-    """Readings, and trust: "local"; "central": a curator sees the true table; "oracle": p depends
-    on it; by method, in the order of the outputs."""
+    """Measured tables and trust by method, in the order of the outputs. Trust is "local"; "central"
+    if a curator sees the original table; or "oracle" if p depends on the original table."""
 
     def epsilon_exact(self, cell: Cell, method: str, reading: str, m: int) -> float:
-        """Return the epsilon, in a `cell`, of one answer by `method` and `reading` on `m` cells."""
+        """Return the ε of one answer in a `cell`, by `method` and `reading`, about `m` cells."""
         return float(cell["epsilon"])
 
     def released(self, cell: Cell, true: Counts, generator: np.random.Generator) -> ReleasedTables:
-        """Yield the releases in a `cell` of `true` tables, axes run, cell, drawn by `generator`."""
+        """Yield releases in a `cell` of `true` tables (replicates, cells), by `generator`."""
         raise NotImplementedError
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output of a trial.
 
-        A ``subset`` is the attributes joined by "+", or "all" for the mean over the sets, with the
-        largest ``cells`` and ``epsilon_exact`` of the sets.
+        A ``subset`` has the attributes joined by "+", or is "all" for the mean over the sets, with
+        the largest ``cells`` and ``epsilon_exact`` of the sets.
         """
         cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
         rows = []
@@ -130,15 +131,18 @@ class _Simulation:
                     shown = noisy if reading == "noisy" else nearest
                     values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
                     found[method, reading, metric][:, places] = values.T
-        # For each measure the mean over sets, then the sets.
+        # For each measure, the mean over sets comes before the sets.
         return np.hstack([a for v in found.values() for a in (v.mean(axis=1, keepdims=True), v)])
 
     def true_tables(self, file: str, k: int) -> dict[rrba.Combination, Counts]:
-        """Return the true counts of each set of attributes, flat."""
+        """Return the flat original counts of each set of `k` attributes of a `file`."""
         return _counts_of_sets(self.files[file], k, self.subsets, self.subset_seed)
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
-        """Deal the records of each run out to blocks, shape (runs, blocks, cells)."""
+        """Assign the records of `true` tables to blocks, shape (replicates, blocks, cells).
+
+        The `generator` draws the assignment.
+        """
         sizes = rrba.block_sizes(int(true[0].sum()), self.block_size)
         return np.concatenate([rrba.split_blocks(table, sizes, 1, generator) for table in true])
 
@@ -147,7 +151,7 @@ class _Simulation:
         return [(*names, metric) for names in named for metric in METRICS[names[1]]]
 
     def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
-        """Yield places of tables with equally many cells, as many as fit into memory."""
+        """Yield positions of tables with equal numbers of cells, in batches that fit in memory."""
         blocks = len(rrba.block_sizes(int(true[0].sum()), self.block_size))
         for cells in dict.fromkeys(table.size for table in true):
             places = [place for place, table in enumerate(true) if table.size == cells]
@@ -158,11 +162,12 @@ class _Simulation:
 
 @dataclass(frozen=True, eq=False)
 class PrintedTables(_Simulation):
-    """Simulates Tables 4 and 5: RRBA, and Laplace noise at the printed and the honest scale.
+    """Simulator of Tables 4 and 5: RRBA, and Laplace noise with two scales.
 
-    The printed scale is 2 |T| / epsilon, the honest one 2 / epsilon. A setting has ``file``, ``k``,
-    ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise). RRBA's exact epsilon is the bound of
-    its floor for the pooled rule. The published rule has no floor and no bound.
+    The published scale is 2 |T| / ε; ``laplace_honest`` has the scale 2 / ε. A setting has
+    ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise). For the pooled
+    rule, the exact ε of RRBA is the bound by its floor. The published rule has no floor and no
+    bound.
     """
 
     methods: ClassVar[Methods] = {
@@ -191,14 +196,15 @@ class PrintedTables(_Simulation):
 
 @dataclass(frozen=True, eq=False)
 class EqualEpsilon(_Simulation):
-    """Simulates releases with the same exact epsilon of one answer.
+    """Simulator of releases with the same exact ε of one answer.
 
-    A setting has ``file``, ``k``, ``epsilon``. The p of each method and table is the largest that
-    epsilon allows. The methods of RRBA follow `ADAPTED`. ``rrba_at_truth`` has the floor .1 and the
-    p that epsilon allows for the true table with its floor and for the uniform one. This is the
-    best case of adapting without a guarantee: p depends on the true table, and tables on the way
-    may have smaller cells. ``randomized_response`` is the channel of ``rrba_uniform``, written and
-    drawn another way. `PROTOCOLS` have other responses than cells and do not use the table either.
+    A setting has ``file``, ``k`` and ``epsilon``. The p of each method and table is the largest
+    that ε allows. The methods of RRBA follow `ADAPTED`. ``rrba_at_truth`` has the floor .1 and the
+    largest p that ε allows both for the original table with its floor and for the uniform table.
+    This is the best case of adaptation, but without a guarantee: p depends on the original table,
+    and intermediate tables may have smaller cells. ``randomized_response`` is the channel of
+    ``rrba_uniform`` with another implementation. `PROTOCOLS` have other randomized values than
+    cells and do not use the table either.
     """
 
     methods: ClassVar[Methods] = {
@@ -223,12 +229,12 @@ class EqualEpsilon(_Simulation):
         at_truth = np.empty(true.shape)
         for least in np.unique(smallest):
             runs = smallest == least
-            # A floor of 2 q with 2 cells has the closed form of a smallest cell q.
+            # A floor of 2 q with 2 cells has the closed form for a smallest cell q.
             keep = rrba.keep_for_epsilon([2], epsilon, float(2 * least))
             at_truth[runs] = rrba.collect(blocks[runs], keep, generator, rrba.POOLED).estimate()
         yield "rrba_at_truth", BOTH, records * at_truth
         yield "laplace_honest", BOTH, _laplace(true, 2 / epsilon, generator)
-        # On a stream of their own, so that the other methods have the same draws without them.
+        # A separate random stream, so the other methods have the same draws without these.
         stream = generator.spawn(1)[0]
         for name, protocol in COUNTED.items():
             counted = protocol.of_epsilon(m, epsilon)
@@ -255,7 +261,7 @@ def _laplace(true: Counts, scale: float, generator: np.random.Generator) -> Floa
 
 
 def drawn_sets(names: Sequence[str], k: int, most: int, seed: int) -> tuple[rrba.Combination, ...]:
-    """Return all sets of `k` of the `names`, or `most` of them, drawn with the `seed`, in order."""
+    """Return all sets of `k` of `names`, or a number `most` of them drawn with `seed`, in order."""
     every = list(combinations(names, k))
     if len(every) <= most:
         return tuple(every)
@@ -271,10 +277,10 @@ def figure_7_table(
 ) -> pd.DataFrame:
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
-    The `simulator` simulates those `cells` of Tables 4 and 5 that the figure shows. `runs` are
-    arguments of `reproduction.study.replicate`. With the study's own, the trials are the ones of
-    the tables. The `published` averages are as in `printed_table`. Columns are `FIGURE_7_COLUMNS`;
-    bins without a trial are left out.
+    The `simulator` simulates the `cells` (settings) of Tables 4 and 5 that are in the figure.
+    `runs` are arguments of `reproduction.study.replicate`; with the arguments of the study, the
+    trials are the same as in the tables. The `published` averages are as in `printed_table`.
+    Columns are `FIGURE_7_COLUMNS`; bins without trials are left out.
     """
     rows: list[dict[Any, Any]] = []
     for cell in (c for c in cells if (c["file"], c["p"]) in FIGURE_7_PANELS):

@@ -1,4 +1,4 @@
-"""Prepare the tables of the report's sections on [rrba] from the tables of a run."""
+"""Contents of the report's sections on [rrba], from the tables of a run."""
 
 from typing import Any
 
@@ -26,18 +26,18 @@ from reproduction.study import (
 
 SHOWN_FLOOR = 0.1
 PERCENT = 100.0
-ERRORS = 2.0  # of Monte Carlo, beyond which powers differ
+ERRORS = 2.0  # number of Monte Carlo errors beyond which powers differ
 OURS = "regenerated"
 
 
 def named(table: pd.DataFrame, **titles: Any) -> pd.DataFrame:
-    """Return a `table` with a page's names; `titles` are further columns with their mappings."""
+    """Return a `table` with names for pages; `titles` are mappings for further columns."""
     always: dict[str, Any] = {"dataset": names.FILES, "file": names.FILES, "metric": names.METRICS}
     return table.replace(always | titles)
 
 
 def over_uniform(equal: pd.DataFrame, method: str) -> pd.Series:
-    """Return distances of a `method` over those of a table that stays uniform, at `equal` ε."""
+    """Return distances of a `method` over distances with a uniform table, at `equal` ε."""
     shown = where(equal, reading="projected", metric=names.COMPARED)
     by_setting = shown.set_index(["metric", "file", "k", "epsilon"])
     own, uniform = (where(by_setting, method=name)["mean"] for name in (method, "rrba_uniform"))
@@ -45,7 +45,7 @@ def over_uniform(equal: pd.DataFrame, method: str) -> pd.Series:
 
 
 def overview(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the claimed and the exact ε of one answer and of a view."""
+    """Return the claimed and the exact ε of one answer and of a view, from `tables`."""
     table = tables["rrba_epsilon"].fillna({"dataset": ""})
     signs = table["holds"].map({True: SIGN["holds"], False: SIGN["fails"]})
     found = table["exact"].map(short) + " " + signs
@@ -66,7 +66,7 @@ def overview(tables: Tables) -> dict[str, Any]:
 def _setting(row: Row) -> str:
     if row["table"] == "uniform":
         return "uniform"
-    place = "one cell at the floor" if row["table"] == "lowest" else "at the truth, floor"
+    place = "one cell at the floor" if row["table"] == "lowest" else "original table, floor"
     return f"{place} {plain(row['floor'])} / m"
 
 
@@ -77,12 +77,12 @@ ENDS = {  # labels of measures without a criterion
 }
 CONVERGED = (
     *("criterion", "settings", "replicates that converge", "at least half in", "all in"),
-    *("answers", "blocks", "close"),
+    *("answers", "blocks", "accurate"),
 )
 
 
 def convergence(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` when runs converge, by criterion, and the tables without stopping."""
+    """Return convergence by criterion, and tables without stopping, from `tables`."""
     both = pd.concat([tables["rrba_fig5"], tables["rrba_fig6"]], ignore_index=True)
     every = both.drop_duplicates(list(RUN_KEYS))
     # One row for each followed cell, with its measures in columns.
@@ -100,16 +100,16 @@ def convergence(tables: Tables) -> dict[str, Any]:
             rows.append([*row, f"{percent(within.mean())} (by setting {span(within)})"])
     groups = where(every, criterion="none").groupby(["update", "p", "measure"], as_index=False)
     ended: pd.DataFrame = groups[["mean"]].mean().replace({"update": names.UPDATES})
-    by_update, label = {"update": "next table", "p": "p"}, "what tables become without stopping"
+    by_update, label = {"update": "next table", "p": "p"}, "tables without stopping"
     return {
         "replicates": int(every["replicates"].max()),
-        "criteria": from_rows("when runs converge, by criterion", CONVERGED, rows),
+        "criteria": from_rows("convergence by criterion", CONVERGED, rows),
         "updates": pivot(ended, by_update, "measure", label, names=ENDS),
     }
 
 
 def tables(results: Tables) -> dict[str, Any]:
-    """Prepare Tables 4 and 5 from `results`: published beside ours, and their exact ε."""
+    """Return Tables 4 and 5 from `results`: published and our values, and their exact ε."""
     both = pd.concat(results[name].assign(table=t) for name, t in names.PRINTED_TABLES.items())
     main = named(both[both["main"]])
     by_method = named(main, method=names.METHODS)
@@ -134,34 +134,34 @@ def tables(results: Tables) -> dict[str, Any]:
 
 
 def _judged(row: Row, low: str, high: str) -> str:
-    """Return our number with its verdict, and in parentheses a range."""
-    verdict = "" if row["verdict"] == "not printed" else f" {SIGN[row['verdict']]}"
+    """Return our number with its verdict, and a range in parentheses."""
+    verdict = "" if row["verdict"] == "not published" else f" {SIGN[row['verdict']]}"
     return f"{short(float(row[OURS]))}{verdict} ({between(row[low], row[high])})"
 
 
 def equal(tables: Tables) -> dict[str, Any]:
-    """Prepare from `tables` the distances over those under a uniform table, at equal exact ε."""
+    """Return distances over distances with a uniform table, at equal exact ε, from `tables`."""
     every = tables["rrba_equal"]
     rows = [
         (title, int((found < 1).sum()), len(found), span(found))
         for method, title in names.EQUAL_METHODS.items()
         if method != "rrba_uniform" and len(found := over_uniform(every, method))
     ]
-    heads = ("method", "nearer to the truth in", "of", "distance over the uniform table's")
+    heads = ("method", "smaller distance in", "of", "distance over uniform table")
     return {
         "replicates": int(every["replicates"].max()),
-        "ratios": from_rows("distances over those under a uniform table", heads, rows),
+        "ratios": from_rows("distances relative to a uniform table", heads, rows),
     }
 
 
 def table_3(table: pd.DataFrame) -> PageTable:
-    """Arrange rejected proportions and accuracies of the `table` of Table 3, published and ours."""
+    """Return rejection rates and accuracies from the `table` of Table 3, published and ours."""
     shown = shown_settings(table)
     rule, sampled = shown["small_cells"].iloc[0], shown["sampled_tables"].iloc[0]
     caption = (
         f"Percent of {thousands(shown['trials'].max())} replicates with exact 95 % intervals, "
         f"{sampled} sampled tables, {names.RULES[rule]}. ✓ agrees, ✗ differs, ≈ fitted. "
-        "Accuracy: right decisions, half of the replicates independent."
+        "Accuracy: right decisions, with independence in half of the replicates."
     )
     at = ["k", "n", "effect", "method"]
     wide = shown.pivot(index=at, columns="hypothesis", values=[OURS, "published"])
@@ -182,9 +182,9 @@ def table_3(table: pd.DataFrame) -> PageTable:
 
 
 def tests(tables: Tables) -> dict[str, Any]:
-    """Prepare Table 3 beside ours, and counts of sizes and powers at equal exact ε, from `tables`.
+    """Return Table 3, published and ours, and counts of sizes and powers at equal ε from `tables`.
 
-    Powers differ from the one of the adjusted test if they are more than `ERRORS` apart.
+    Powers differ from the power of the adjusted test if they are more than `ERRORS` apart.
     """
     rejected = where(tables["rrba_power"], measure="rejected")
     keys = ["k", "margins", "pattern", "n", "effect", "epsilon", "sampled_tables", "small_cells"]
@@ -223,7 +223,7 @@ AGREE_WITHIN = 1e-9
 
 
 def consistency(tables: Tables) -> dict[str, Any]:
-    """Prepare views that disagree, before and after, and the worked cases, from `tables`."""
+    """Return the disagreement of views before and after, and worked cases, from `tables`."""
     table, methods = tables["rrba_consistency"], names.CONSISTENCY_METHODS
     shown = table.assign(
         found=texts(table, _after),
@@ -243,7 +243,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
         )
         for of, own in groups_of(where(table, tables="observed"), "method")
     ]
-    heads = ("method", "nearer to the truth in", "farther in", "of", "distance over that before")
+    heads = ("method", "smaller distance in", "larger in", "of", "distance after / before")
     titled, label = named(shown, tables=names.KINDS), "views before and after consistency"
     cases = tables["rrba_examples"].astype({"quantity": str, "exact": str})
     minus = {name: {r"-(?=\d)": "−"} for name in ("quantity", "exact")}
@@ -252,7 +252,7 @@ def consistency(tables: Tables) -> dict[str, Any]:
     columns = ("case", "place", "quantity", "exact", "published", "verdict")
     return {
         "replicates": int(table["replicates"].max()),
-        "gains": from_rows("distances from the truth", heads, gains),
+        "gains": from_rows("distances from the original tables", heads, gains),
         "views": pivot(titled, VIEWS, "method", label, names=methods),
         "cases": all_rows(cases, "worked cases in fractions", columns),
     }

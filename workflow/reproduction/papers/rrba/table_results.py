@@ -1,4 +1,4 @@
-"""From simulated distances to tables: Tables 3 to 5 of [rrba], equal epsilons."""
+"""Compute tables from simulated distances: Tables 3 to 5 of [rrba], and at equal ε."""
 
 from dataclasses import replace
 
@@ -34,9 +34,9 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare `results` of `reproduction.papers.rrba.independence.Table3` with `published` rates.
 
     All methods with Laplace noise are compared with the published one. The text states neither n
-    nor the effect. Both were chosen by RRBA's rates, so the ``verdict`` on these is "fitted",
-    whether they agree or not. Other methods are compared at the same n and effect. The columns are
-    `TABLE_3_KEYS` and the ones of `reproduction.study.compare`.
+    nor the effect. We chose both to fit the rates of RRBA, so the ``verdict`` on these rates is
+    "fitted", whether they agree or not. Other methods are compared at the same n and effect. The
+    columns are `TABLE_3_KEYS` and the columns of `reproduction.study.compare`.
     """
     noise = results["method"].str.startswith("laplace")
     named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
@@ -50,7 +50,7 @@ def table_3(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 def shown_settings(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a `table` 3 with the most sampled tables, without the rule of five.
 
-    If all rows have a rule for small cells, they are the ones with the first rule.
+    If all rows have a rule for small cells, return the rows with the first rule.
     """
     rule = max(table["small_cells"], key=lambda name: name == "ignore")
     shown = where(table, small_cells=rule)
@@ -64,9 +64,9 @@ def first_designs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def power_with_rule(table: pd.DataFrame) -> str:
-    """Return RRBA's power by k, ours and published, under the text's rule for small cells.
+    """Return the power of RRBA by k, ours and published, with the published rule for small cells.
 
-    It is at the `first_designs` of a `table` 3, with the fewest sampled tables.
+    The rows are `first_designs` of a `table` 3, with the fewest sampled tables.
     """
     own = where(table, method="rrba", hypothesis="H1", small_cells="table")
     own = first_designs(where(own, sampled_tables=own["sampled_tables"].min()) if len(own) else own)
@@ -77,16 +77,18 @@ def power_with_rule(table: pd.DataFrame) -> str:
 def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare the `results` of `PrintedTables` with `published` values.
 
-    All readings and files of a data set are compared with one published value. `TABLE_COLUMNS` are:
+    All measured tables and files of a data set are compared with one published value.
+    `TABLE_COLUMNS` are:
 
-    - ``regenerated``: the mean over sets of attributes; ``subset_min``, ``subset_max``: the
-      smallest and the largest mean of a set;
-    - ``verdict``: of the mean over sets, given the 100 published trials; ``subsets_agreeing``: the
-      number of sets with a mean that agrees, because the text names none;
+    - ``regenerated``: the mean over sets of attributes;
+    - ``subset_min``, ``subset_max``: the smallest and the largest mean of a set;
+    - ``verdict``: on the mean over sets, given the 100 published trials;
+    - ``subsets_agreeing``: the number of sets with a mean that agrees, because the text names none;
     - ``printed_is``: whether the published value is "below", "within" or "above" the range of sets;
-    - ``epsilon_exact``: the largest of a set; ``epsilon_theorem``: by Theorem 4.1;
-    - ``main``: one row for each published value, which comes first: the file drawn from the
-      network, for l2 the table as released, else projected.
+    - ``epsilon_exact``: the largest exact ε of a set;
+    - ``epsilon_theorem``: ε by Theorem 4.1;
+    - ``main``: True for one row per published value, which comes first: the file drawn from the
+      network, with the released table for l2 and the projected table otherwise.
     """
     named = results.assign(dataset=results["file"].map(dataset_of))
     keys = ["dataset", *_CELL, *_OUTPUT, "subset", "cells", "epsilon_exact"]
@@ -97,7 +99,7 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     table["epsilon_theorem"] = keep.map(claimed_epsilon, na_action="ignore")
     printed = table["published"]
     cases = [printed.isna(), printed < table["subset_min"], printed > table["subset_max"]]
-    table["printed_is"] = np.select(cases, ["not printed", "below", "above"], "within")
+    table["printed_is"] = np.select(cases, ["not published", "below", "above"], "within")
     readings = table["metric"].map(MAIN_READINGS)
     table["main"] = (table["reading"] == readings) & ~table["file"].str.endswith(RESAMPLED)
     first = table.sort_values("main", ascending=False, kind="stable", ignore_index=True)
@@ -105,7 +107,7 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
 
 
 def _with_range(table: pd.DataFrame, keys: list[str], **counted: "pd.Series[bool]") -> pd.DataFrame:
-    """Return the rows of means over sets, with the range of the sets, and `counted` ones."""
+    """Return the rows of means over sets, with the range over sets, and numbers of `counted`."""
     means = table[table["subset"] == EVERY]
     each = table.assign(**counted)[table["subset"] != EVERY].groupby(keys, sort=False)
     ranges = each.agg(
@@ -116,17 +118,17 @@ def _with_range(table: pd.DataFrame, keys: list[str], **counted: "pd.Series[bool
     )
     merged = means.merge(ranges.reset_index(), on=keys, how="left", validate="one_to_one")
     if merged["subsets"].isna().any():
-        raise DeniableError("results lack the single sets of attributes; simulate the cell again")
+        raise DeniableError("results lack the single sets of attributes; simulate them again")
     return merged
 
 
 def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Compare methods at the same exact epsilon, from `results` of `EqualEpsilon`.
+    """Compare methods at the same exact ε, from `results` of `EqualEpsilon`.
 
-    The paper has no such table, so nothing is ``printed``. The columns are `EQUAL_COLUMNS`.
-    ``verdict`` is "unbeaten" if no other local method has a mean that is lower beyond chance (Holm,
-    5 % over the comparisons of a row), else "beaten". ``subsets_lowest`` is the number of sets with
-    a mean that no local method undercuts.
+    The paper has no such table, so `printed` is None. The columns are `EQUAL_COLUMNS`.
+    ``verdict`` is "beaten" if another local method has a significantly lower mean (Holm, 5 % over
+    the comparisons of a row), otherwise "unbeaten". ``subsets_lowest`` is the number of sets where
+    no local method has a lower mean.
     """
     group = ["file", "k", "epsilon", "metric", "reading"]
     local_means = results["regenerated"].where(results["trust"] == "local")

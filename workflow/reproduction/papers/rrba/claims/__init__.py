@@ -1,1 +1,1 @@
-"""Tests of the claims of [rrba]; their sentences are in resources/claims/rrba.csv."""
+"""Tests of the claims of [rrba]; the sentences are in resources/claims/rrba.csv."""

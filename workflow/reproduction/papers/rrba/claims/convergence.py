@@ -1,12 +1,12 @@
-"""Claims of convergence ([rrba], 7.2), compared with Figures 5 and 6.
+"""Claims on convergence ([rrba], 7.2), compared with Figures 5 and 6.
 
-The text leaves two things open. A run has converged when two consecutive tables are close: for the
-first time (section 5, step 3), or for good (7.1). And the tables of (4), which are not
-distributions, stay as printed, or are projected. Our criterion ``precise`` decides nothing.
+The text is ambiguous in two ways. A replicate has converged when two consecutive tables are close:
+for the first time (section 5, step 3), or for good (7.1). The tables of (4) are not distributions:
+they stay as published, or are projected. Our criterion ``precise`` does not decide any claim.
 
-A mean time of convergence that includes runs cut off at the end is a lower bound. So is a mean
-close to the end, as convergence for good then rests on the end. Bounds are compared only with
-smaller times. Convergence within the 200 blocks counts, as in the text.
+A mean time of convergence that includes replicates cut off at the end is a lower bound. So is a
+mean close to the end, because convergence for good then depends on the end. Bounds are compared
+only with smaller times. Convergence within the 200 blocks counts, as in the text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,19 +47,19 @@ READINGS = {  # by update and criterion
     ("projected", "lasting"): "for good, tables projected",
 }
 RUN = ["dataset", "probability", "block_size", "p"]
-BLOCKS = 200  # of a run ([rrba], 7.1)
+BLOCKS = 200  # of a replicate ([rrba], 7.1)
 OPEN = "; the end of the run leaves {} of {} open"
-LATE = 0.9  # a mean time of convergence after this part of a run counts as the end of the run
+LATE = 0.9  # a mean time of convergence after this part of a replicate counts as its end
 HALF = 0.5
 WITHIN = 0.95
-"""The proportion of runs within an interval of that confidence, 1 - alpha ([rrba], section 5)."""
-MENTIONED = (0.072, 0.116, 0.356, 0.446)  # the cells of the text's account of Figure 6
+"""The proportion of replicates within an interval of this confidence, 1 - alpha (section 5)."""
+MENTIONED = (0.072, 0.116, 0.356, 0.446)  # cells in the text on Figure 6
 LARGE_BLOCKS = (150, 250)
 SMALL_BLOCKS = (18, 50)
 
 
 def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return evidence by reading: `fig5`, `fig6` with the cells that the text mentions, both."""
+    """Return evidence by interpretation: `fig5`, `fig6` with cells in the text, and both."""
     fig6 = where(fig6, probability=MENTIONED)
     same = where(fig5, probability=MENTIONED, dataset=tuple(fig6["dataset"].unique()))
     both = pd.concat([fig6.assign(figure="rrba_fig6"), same.assign(figure="rrba_fig5")])
@@ -81,7 +81,7 @@ def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
         for pair in paired(times, ["probability", "block_size", "p"], "dataset", first, second)
     ]
     outcome = equivalent(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
-    # Times that were cut off may be farther apart, and not closer.
+    # Times that were cut off may be farther apart, but not closer.
     lost = [
         _cut_off(first, second) or (found.difference > 0 and first["cut_off"] | second["cut_off"])
         for (first, second), found in zip(pairs, outcome.comparisons, strict=True)
@@ -135,7 +135,7 @@ def _none_at_small_p(table: pd.DataFrame) -> Outcome:
 def _as_said(
     p: float, converging: Sequence[float], blocks: Sequence[int], table: pd.DataFrame
 ) -> Outcome:
-    """Test, for one p and some blocks, that only certain cells converge, and in large blocks."""
+    """Test for one p and some blocks that only the cells `converging` converge, in large blocks."""
     shown = where(table, p=p, block_size=blocks)
     expected = shown["block_size"].isin(LARGE_BLOCKS) & shown["probability"].isin(converging)
     pairs: list[Pair] = []
@@ -162,7 +162,7 @@ def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
 def _sooner(low: Mapping[int, Row], high: Mapping[int, Row]) -> Comparison:
     """Compare whether smaller blocks suffice at the higher p, given runs by block size."""
     for_it, against = _crossing(low, high), _crossing(high, low)
-    # If both converge from the same size on, or both never, nothing is known.
+    # If both converge from the same size on, or both never do, the comparison is undecided.
     if for_it.difference > 0 >= against.difference:
         return for_it
     if against.difference > 0 >= for_it.difference:
@@ -193,20 +193,20 @@ TESTS: Mapping[str, Test] = {
 
 
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the rows of a measure, and the proportion of converged runs."""
+    """Return the rows of a measure, with the proportion of converged replicates."""
     shown, converged = (where(table, measure=name) for name in (measure, "converged"))
     of_rule = require_any(shown, "runs under this rule")
     return of_rule.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
 
 
 def _converged(table: pd.DataFrame) -> Sequence[Row]:
-    """Return the proportions of runs that converge; without any, raise a `LookupError`."""
+    """Return the proportions of replicates that converge; raise a `LookupError` if none exist."""
     rows = rows_of(_shares(where(table, measure="converged")))
     return require_any(rows, "runs at these p and block sizes")
 
 
 def _shares(table: pd.DataFrame) -> pd.DataFrame:
-    """Add exact intervals to means of zeros and ones; Student's have no width if all agree."""
+    """Add exact intervals to means of zeros and ones; Student's have width 0 if all agree."""
     runs = table["replicates"].to_numpy(dtype=int)
     number = np.rint(table["mean"].to_numpy(dtype=float) * runs).astype(int)
     low, high = clopper_pearson(number, runs)

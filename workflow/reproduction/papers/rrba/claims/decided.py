@@ -1,7 +1,7 @@
-"""Claims of privacy and of expectations ([rrba], 1 and 4.2), and the tests of all claims.
+"""Claims on privacy and on expectations ([rrba], 1 and 4.2), and the tests of all claims.
 
-All but one of the claims here are decided from exact values. A claim has several readings if the
-text leaves its meaning, or the equal conditions of a comparison, open.
+All but one of the claims here are decided from exact values. A claim has several interpretations if
+the text does not define its meaning, or the equal conditions of a comparison.
 """
 
 import math
@@ -53,7 +53,7 @@ def _efficient_if_close(reading: str) -> Outcome:
     if reading == "equal p":
         keeps = [(pi, p, p) for pi in PROPORTIONS for p in KEEPS]
     else:
-        # With two cells the floor 2 pi gives the p for which a table with the cell pi has epsilon.
+        # With two cells, the floor 2 pi gives the p at which a table with the cell pi has this ε.
         every = product(PROPORTIONS, (0.25, 0.5, 1.0, 2.0, 4.0))
         keep = partial(rrba.keep_for_epsilon, [2])
         keeps = [(pi, keep(e, 2 * pi), keep(e)) for pi, e in every]
@@ -71,14 +71,14 @@ def _joint_reconstructed(_: str) -> Outcome:
     for cells in CELLS:
         pi, q = generator.dirichlet(np.ones(cells), (2, 25))
         for p in KEEPS:
-            # Expected reports in place of counts; their sum is 1.
+            # Expected proportions of responses replace counts; their sum is 1.
             found = rrba.printed_estimate(p * pi + (1 - p) * q, q, p)
             errors += np.abs(found - pi).max(axis=1).tolist()
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
 
 
 def _theorem_4_1(_: str) -> Outcome:
-    """Test the epsilon of the theorem, and what it is said to imply: one error, one row."""
+    """Test the ε of the theorem and its stated consequences, which have the same error."""
     tables = {f"{m} cells": [1 / m] * m for m in CELLS}
     tables |= {f"2 cells, q = {q:g}": [q, 1 - q] for q in (0.4, 0.2, 0.05)}
     found = {(at, p): rrba.answer_epsilon(q, p) for (at, q), p in product(tables.items(), KEEPS)}
@@ -106,7 +106,7 @@ def _arbitrarily_low(_: str) -> Outcome:
 
 
 def _low_p_slow(_: str) -> Outcome:
-    # Answers under a table with the cell 1/4, in place of 500 true ones.
+    # Number of answers under a table with the cell 1/4 that are as precise as 500 true answers.
     answers = {(pi, p): 500 * _inflation(pi, 0.25, p) for pi in FOLLOWED for p in KEEPS}
     return counted(
         (answers[pi, low] > answers[pi, high] for pi in FOLLOWED for low, high in pairwise(KEEPS)),
@@ -120,7 +120,7 @@ def _p_from_epsilon(_: str) -> Outcome:
     pairs = ((place, *pair) for place, found in PRINTED_PAIRS.items() for pair in found)
     for place, epsilon, p in pairs:
         derived = rrba.retention_from_claim(epsilon)
-        # Half a unit of the tables' one digit; a whole unit elsewhere, where digits are cut off.
+        # Half a unit of the single digit of the tables; elsewhere a unit, because digits are cut.
         decided.append(abs(derived - p) <= (0.05 if place.startswith("Table") else 0.001))
         if not decided[-1]:
             wrong.append(f"{place}: epsilon {epsilon:g} with p = {p:g}, by (6) {derived:.3f}")
@@ -129,7 +129,7 @@ def _p_from_epsilon(_: str) -> Outcome:
 
 TESTS: Mapping[str, Test] = {
     "two_coins_estimate": _two_coins_estimate,
-    # The chance of Yes from those whose truth is Yes, and of No from the others.
+    # The probabilities of Yes if the true answer is Yes, and of No if it is No.
     "two_coins_truthful": lambda _: counted(
         (each == Fraction(3, 4) for each in (two_coins(Fraction(1)), 1 - two_coins(Fraction(0)))),
         "3/4 for both",
@@ -148,7 +148,7 @@ TESTS: Mapping[str, Test] = {
 
 
 def evidence_of(claims: Iterable[Claim], tables: Tables) -> dict[str, list[Evidence]]:
-    """Return the evidence in `tables` by name; exact `claims` are about their readings."""
+    """Return the evidence in `tables` by name; exact `claims` list their interpretations."""
     evidence = {
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
         for claim in claims

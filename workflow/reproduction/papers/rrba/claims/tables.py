@@ -1,11 +1,11 @@
-"""Claims of tests and of distances ([rrba], 7.3 and 7.4), compared with Tables 3, 4 and 5.
+"""Claims on tests and on distances ([rrba], 7.3 and 7.4), compared with Tables 3, 4 and 5.
 
-Table 3 states neither n nor the alternative. Both are ours in all its settings, chosen by RRBA's
-rates. So they are fitted, and neither support nor contradict a claim on RRBA's power: that depends
+Table 3 states neither n nor the alternative. We chose both in all settings to fit the rates of
+RRBA. So these settings neither support nor contradict a claim on the power of RRBA, which depends
 on n. The rates of a true null have no alternative and are compared. The text has both a table that
-is updated with each block, and one that is released at the end. So Tables 4 and 5 may be of the
-last block, as printed, or of all blocks pooled, with a floor. A column ``median`` has means.
-Methods of one trial share their true tables, which makes tests between them conservative.
+is updated with each block, and a table that is released at the end. So Tables 4 and 5 may be of the
+last block, as published, or of all blocks pooled, with a floor. The column ``median`` has means.
+Methods of one trial share their original tables, which makes tests between them conservative.
 """
 
 import math
@@ -44,13 +44,13 @@ from reproduction.study import (
 )
 
 SETTING = ("k", "n", "effect", "margins", "pattern", "epsilon", "sampled_tables")
-"""The columns that may name a setting, k first."""
-SPARSE = 30  # records a cell of a sparse table, at most: six times the least count of the text, 5
+"""The columns that may be in a setting, k first."""
+SPARSE = 30  # most records per cell of a sparse table: six times the least count of the text, 5
 ROBUST, MARGIN = 75.0, 25.0
-"""A robust test is right in more per cent of trials, half of them a null, than halfway between a
-test that ignores its table and one without errors: our margin."""
+"""A robust test is right in more per cent of trials, half of them a null, than the mean of a test
+that ignores its table and a test without errors. The margin is our choice."""
 SCALES = {"honest": "laplace_true_limit", "printed": "laplace_true_limit_printed_scale"}
-"""The text's own procedure (7.3.1), by the scale of its noise."""
+"""The procedure of the text (7.3.1), by the scale of its noise."""
 MAX_NAMED = 6
 CELL = ["metric", "file", "k", "p"]  # of Tables 4 and 5
 VARIANTS = {
@@ -70,14 +70,17 @@ AT_EQUAL_EPSILON = Compared(
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Pair `first` and `second` in a `column` of a `table` by `keys`; none is a `LookupError`."""
+    """Return rows of a `table` with `first` and `second` in a `column`, paired by `keys`.
+
+    Without any pair, raise a `LookupError`.
+    """
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
     found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
     return require_any(found, f"rows to compare with the same {', '.join(keys)}")
 
 
 def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
-    """Return the `outcome` without its `lost` comparisons, and a `remark` on their number."""
+    """Return the `outcome` without its `lost` comparisons, with a `remark` on their number."""
     both = zip(lost, outcome.comparisons, strict=True)
     kept = tuple(UNKNOWN if is_lost else own for is_lost, own in both)
     said = remark.format(sum(lost), len(lost)) if any(lost) else ""
@@ -85,7 +88,7 @@ def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outc
 
 
 def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return `accuracies` of RRBA and other methods: `table_3` by reading, `power`."""
+    """Return `accuracies` of RRBA and other methods: `table_3` by interpretation, and `power`."""
     printed = []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = where(table_3, small_cells=rule, method=("rrba", "mcindep", laplace))
@@ -101,9 +104,9 @@ def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, l
 def accuracies(null: pd.DataFrame, alternative: pd.DataFrame, fitted: bool = False) -> pd.DataFrame:
     """Return the proportion of right decisions, half of the trials a null, in per cent.
 
-    The halves, `null` and `alternative`, count as independent. Each row has a setting, a method,
-    ``median``, ``ci_low``, ``ci_high``, and whether n and effect were `fitted` to published rates,
-    which is a fact of the design and not of the rates. The columns of the halves end in
+    The halves, `null` and `alternative`, are assumed to be independent. Each row has a setting, a
+    method, ``median``, ``ci_low``, ``ci_high``, and whether n and effect were `fitted` to published
+    rates, a property of the design and not of the rates. The columns of the halves end in
     `HYPOTHESES`.
     """
     keys = [name for name in (*SETTING, "method") if name in null and name in alternative]
@@ -123,13 +126,13 @@ def _others(right: pd.DataFrame) -> list[str]:
 
 
 def _of_others(right: pd.DataFrame) -> list[Pair]:
-    """Return the accuracies of each other method with RRBA's, of the same setting."""
+    """Return the accuracies of each other method and of RRBA in the same setting."""
     keys = _setting(right)
     return [p for other in _others(right) for p in paired(right, keys, "method", other, "rrba")]
 
 
 def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
-    """Test that in each pair the first is below the second; fitted settings decide nothing."""
+    """Test that in each pair the first is below the second; fitted settings are undecided."""
     lost = [bool(ours["fitted"]) for _, ours in pairs]
     remark = "; {} of {} depend on n: n and effect are ours"
     return undecided_where(lost, below(pairs, figure), remark)
@@ -190,9 +193,9 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
 def evidence_on_distances(
     table_4: pd.DataFrame, table_5: pd.DataFrame, equal: pd.DataFrame
 ) -> dict[str, list[Evidence]]:
-    """Return distances by reading: of the cells of `table_4`, `table_5`, and at `equal` exact ε."""
+    """Return distances by interpretation, in `table_4` and `table_5` and at `equal` exact ε."""
     every = pd.concat([table_4, table_5]).rename(columns={"regenerated": "median"})
-    # Each cell once: without Survey resampled. l2 comes first. Not all cells are ``in_print``.
+    # Each value once, so without resampled Survey; l2 first. ``in_print`` marks published values.
     every = every[~every["file"].str.endswith(RESAMPLED)]
     every = every.sort_values("metric", ascending=False, kind="stable")
     pooled = every[every["reading"] == every["metric"].map(MAIN_READINGS)]
@@ -219,7 +222,7 @@ def evidence_on_distances(
 
 
 def _below_laplace(printed: Mapping[str, pd.DataFrame], **cells: Any) -> Readings:
-    """Yield the test that RRBA is below Laplace noise of the printed scale, in published cells."""
+    """Yield the test that RRBA is below Laplace noise of the published scale, by interpretation."""
     for reading, table in printed.items():
         yield reading, partial(_below, where(table, **({"in_print": True} | cells)))
 
