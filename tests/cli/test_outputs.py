@@ -89,7 +89,11 @@ CASES: dict[str, tuple[str, Callable[[], object], str]] = {
         lambda: None,
         f"new.json: this is new.json, {INPUT}",
     ),
-    "root": (f"{ESTIMATE} --out /", lambda: None, "/: a folder, which a file of estimates cannot replace"),
+    "root": (
+        f"{ESTIMATE} --out /",
+        lambda: None,
+        "/: a folder, which a file of estimates cannot replace",
+    ),
     "comparison in public": (
         "compare survey.csv survey.yaml --epsilon 1 --out made/public",
         lambda: None,

@@ -349,13 +349,21 @@ FAULTS: dict[str, tuple[str, Callable[[], object], str]] = {
     # -- comparisons and estimates
     "plan to compare by": ("compare survey.csv plan.json --epsilon 1", as_it_is, "this is a plan"),
     "compare at 0": (COMPARE + " --epsilon 0", as_it_is, "finite number above 0"),
-    "file for pictures": (COMPARE + " --epsilon 1 --out plan.json", as_it_is, "a file, not a folder"),
+    "file for pictures": (
+        COMPARE + " --epsilon 1 --out plan.json",
+        as_it_is,
+        "a file, not a folder",
+    ),
     "into public": (
         ESTIMATE + " --out public/x.txt",
         as_it_is,
         "this is in public, an input of the command",
     ),
-    "into a folder": (ESTIMATE + " --out .", as_it_is, ".: a folder, which a file of estimates cannot replace"),
+    "into a folder": (
+        ESTIMATE + " --out .",
+        as_it_is,
+        ".: a folder, which a file of estimates cannot replace",
+    ),
     "columns apart": (ESTIMATE + " --table sex age", as_it_is, "age; write columns with commas"),
     "nowhere": (PLAN + " --epsilon 1 --out=", as_it_is, "is empty; give a path"),
     "private": ("estimate .", as_it_is, "SHA256SUMS: missing"),

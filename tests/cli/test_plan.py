@@ -232,7 +232,10 @@ def test_clusters_from_the_randomized_answers_of_a_half(
         ("--clusters-from half/test 6 0.3 --cluster sex,grade", "leave out --cluster"),
         ("--part 1:2", "give TAKE/OF:SEED"),
         ("--part 3/2:text", "part 3 of 2"),
-        ("--part 1/2:t --data survey.csv --accept chosen_by_data", "state both in a file for --settings"),
+        (
+            "--part 1/2:t --data survey.csv --accept chosen_by_data",
+            "state both in a file for --settings",
+        ),
     ):
         assert main([*HALVES.replace("plan.json", "no.json").split(), *options.split()]) == 2
         assert words in capsys.readouterr().err

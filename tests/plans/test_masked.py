@@ -366,6 +366,6 @@ def test_a_test_release_is_compared_with_the_original_records(method: str) -> No
     assert means.loc["height", "true"] == pytest.approx(original.column("height").mean())
     measures = table.dropna(subset=["value"]).set_index("statistic")
     assert measures.loc["mean SSE", "value"] > 0
-    assert {"F-measure", "share of records linked"} <= set(measures.index)
+    assert {"F-measure", "proportion of records linked"} <= set(measures.index)
     again = plan.compare_with_original(responses, original, {}, np.random.default_rng(1))
     pd.testing.assert_frame_equal(table, again)

@@ -254,7 +254,7 @@ def test_an_attribute_of_any_size_is_audited() -> None:
 
 
 def test_what_cannot_be_audited_is_refused() -> None:
-    with pytest.raises(DeniableError, match="has 1089 cells, .* at most 1000"):
+    with pytest.raises(DeniableError, match=r"has 1089 cells, .* at most 1000"):
         audit_cluster((33, 33), "0.5", "keep", "joint")
     with pytest.raises(DeniableError, match="unknown reading"):
         rr_odds(3, Fraction(1, 2), "other")  # type: ignore[arg-type]

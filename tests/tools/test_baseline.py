@@ -292,7 +292,7 @@ def test_rows_of_one_name_are_compared_in_their_order() -> None:
         ({"half_width": 0.12}, [("verdict", False)]),
         ({"regenerated": 2.0}, [("number", True), ("verdict", True)]),
         ({}, [("verdict", True)]),  # nothing moved: the rule is another
-        ({"regenerated": 0.6, "verdict": "not printed"}, [("verdict", True)]),
+        ({"regenerated": 0.6, "verdict": "not published"}, [("verdict", True)]),
     ],
 )
 def test_verdicts_that_change(change: Mapping[str, Any], fails: list[tuple[str, bool]]) -> None:
@@ -392,7 +392,9 @@ def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
     found = compare(read(tmp_path, mixed), mixed)
     assert (found.fails, found.not_compared) == (False, ["idp_claims"])
     assert "no baseline has such records: idp_claims" in markdown(found)
-    with pytest.raises(DataError, match="idp_claims depends on published records and on a surrogate"):
+    with pytest.raises(
+        DataError, match="idp_claims depends on published records and on a surrogate"
+    ):
         write(mixed, tmp_path)
 
 
@@ -418,7 +420,7 @@ def simulated(seed: int, cells: int) -> pd.DataFrame:
     return table_1(
         *(
             {"regenerated": each.value, "half_width": (each.high - each.low) / 2}
-            | {"replicates": each.replicates, "published": math.nan, "verdict": "not printed"}
+            | {"replicates": each.replicates, "published": math.nan, "verdict": "not published"}
             for each in found
         )
     )

@@ -32,7 +32,7 @@ FALSE_ALARMS = 0.01
 """Probability that a comparison of two runs of the same code fails by chance."""
 WIDTH = 1e-3
 """Relative difference of widths below which intervals are the same: four digits are kept."""
-NEVER_BY_CHANCE = ("not printed", "surrogate")
+NEVER_BY_CHANCE = ("not published", "surrogate")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Collect the claims of privacy of papers, protocols and releases in one audit."""
+"""Collect the privacy claims of papers, protocols and releases in one audit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Compare the samplers of all releases with their transition matrices."""
+"""Test the samplers of all releases against their transition matrices."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Collect a table from its chunks: beside the printed numbers, or as the numbers of a figure."""
+"""Collect a table from its chunks, with published numbers or for a figure."""
 
 import pandas as pd
 

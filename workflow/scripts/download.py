@@ -1,4 +1,4 @@
-"""Obtain a published file, or settle for the surrogates of its data sets."""
+"""Obtain a published file, or record that its data sets use surrogates."""
 
 import os
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Draw a file of [rrba] from its Bayesian network: the same records each time."""
+"""Draw a file of [rrba] from its Bayesian network, with the same records each time."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fit the surrogate of a data set to its published file, and measure how faithful it is."""
+"""Fit the surrogate of a data set to its published file, and measure its distance to the file."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ with job(snakemake):
     dataset, source = load_manifest(given.manifest)[name], read_source(given.source)
     if source.kind != "published":
         raise DataError(
-            f"{name}: a surrogate is fitted to the published file, which is not here; put it into "
-            "a directory and set DENIABLE_DATA_MIRROR to it"
+            f"{name}: fitting a surrogate requires the published file, which is missing; put it "
+            "into a directory and set DENIABLE_DATA_MIRROR to this directory"
         )
     fidelity = fit_surrogate(
         dataset,

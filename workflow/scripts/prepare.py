@@ -1,4 +1,4 @@
-"""Store the records of a data set with their schema: the published ones, or drawn ones."""
+"""Store published or surrogate records of a data set with their schema."""
 
 from dataclasses import replace
 from pathlib import Path

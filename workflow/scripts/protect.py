@@ -1,4 +1,4 @@
-"""Draw a test release by its plan."""
+"""Draw a test release according to its plan."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Publish a production release by its plan, once."""
+"""Draw and publish a production release according to its plan, once."""
 
 from pathlib import Path
 

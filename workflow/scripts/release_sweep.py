@@ -1,4 +1,4 @@
-"""Collect the errors of all test releases of a grid, and plot them against exact epsilon."""
+"""Collect the errors of all test releases of a grid, and plot them against exact ε."""
 
 from pathlib import Path
 

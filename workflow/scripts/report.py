@@ -1,4 +1,4 @@
-"""Write the report: pages in a folder, or one file; both open without a network."""
+"""Write the report as pages in a folder or as one file; both work offline."""
 
 from reproduction.pipeline import job
 from reproduction.report import gather, write

@@ -1,4 +1,4 @@
-"""Simulate a chunk of a study's cells."""
+"""Simulate a chunk of the settings of a study."""
 
 from deniable.files import write_table
 from deniable.records import read_true_records
@@ -26,6 +26,6 @@ with job(snakemake):
         summary=study.summary,
     )
     sources = {each.marks["data_source"] for each in records.values()}
-    # Results with a part from a surrogate are marked as surrogate.
+    # Results are marked as surrogate if any of the data are.
     source = "surrogate" if "surrogate" in sources else next(iter(sources), "model")
     write_table(snakemake.output[0], results.assign(data_source=source))

@@ -1,4 +1,4 @@
-"""Weight the protected records of a release, and make synthetic records from its estimates."""
+"""Weight the protected records of a release, and draw synthetic records from its estimates."""
 
 from deniable.analysis import Released, as_result
 from deniable.files import write_table
@@ -10,7 +10,7 @@ with job(snakemake):
     released = Released(public)
     weights = as_result(public, released.adjusted_weights)
     write_table(snakemake.output.weights, weights)
-    # Repeated records keep more of the dependence between clusters.
+    # Weighted records preserve more of the dependence between clusters.
     basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
     synthetic = as_result(public, released.synthetic, basis=basis)
     synthetic.to_parquet(snakemake.output.synthetic, index=False)

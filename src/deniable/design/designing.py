@@ -243,8 +243,8 @@ def _notes(P: Floats, names: Sequence[str]) -> tuple[str, ...]:
         notes.append(f"never reported: {', '.join(never)}")
     if DenseChannel(P).singular:
         notes.append(
-            "the matrix is singular: only the reports' own shares estimate, nothing can be "
-            "inverted; the estimator 'inverse' leads to a matrix that is not"
+            "the matrix is singular and cannot be inverted; estimates are the proportions of the "
+            "responses themselves; the estimator 'inverse' leads to an invertible matrix"
         )
     return tuple(notes)
 

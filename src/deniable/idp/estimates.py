@@ -38,7 +38,7 @@ from deniable.idp.true_dp import NoisyHistograms, histograms
 from deniable.records import NumericMicrodata
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-MEAN, DEVIATION, SHARE = "mean", "standard deviation", "share of the class"
+MEAN, DEVIATION, SHARE = "mean", "standard deviation", "proportion of the class"
 ESTIMATE_COLUMNS = (
     *("attribute", "statistic", "class", "from", "to"),
     *("released", "estimate", "standard_error_file", "ci_low_file", "ci_high_file", "note"),

@@ -46,9 +46,9 @@ MAX_ENUMERATION = 5_000_000
 MAX_ENUMERATED_PARTIES = 3
 TRUST = (
     "only the sums are seen: the secure sum is kept to and its channels are private and anonymous; "
-    "of the other parties none colludes and no report is known (each such party counts off)"
+    "of the other parties none colludes and no response is known (each such party counts off)"
 )
-NO_TRUST = "none: the others collude, or their reports are known"
+NO_TRUST = "none: the others collude, or their responses are known"
 
 
 def aggregate_matrix(

@@ -43,7 +43,7 @@ def test_utility_is_measured_with_the_original_records(method: str) -> None:
     values = measure_utility(mechanism, data, protected_by(method, data), 1)
     values = values.set_index(["measure", "class"])
     assert values.loc[("mean SSE", ""), "value"] > 0
-    assert values.loc[("share of records linked", ""), "reference"] == 1 / len(data)
+    assert values.loc[("proportion of records linked", ""), "reference"] == 1 / len(data)
     for name in data.classes:
         assert 0 <= values.loc[("F-measure", name), "value"] <= 1
     same = measure_utility(mechanism, data, data, 1).set_index(["measure", "class"])

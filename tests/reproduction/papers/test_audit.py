@@ -286,7 +286,7 @@ def test_the_worst_case_is_shown_and_one_is_enough_to_fail() -> None:
 
 def evidence(**changed: object) -> pd.DataFrame:
     """Return evidence on the records of one release, some of it changed."""
-    given = {"unit": "record", "clusters": "formed anew", "note": ["", ""]}
+    given = {"unit": "record", "clusters": "recomputed", "note": ["", ""]}
     given |= {"exact_or_lower_bound": [0.0, math.inf], "kind": ["lower bound", "exact"]}
     given |= {"holds": [None, False], "claimed_epsilon": 1.0} | changed
     rest = {"dataset": "wine", "method": "idp_ls", "reading": "as it runs", "k": 3.0}

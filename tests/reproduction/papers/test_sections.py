@@ -42,7 +42,7 @@ def test_a_sentence_has_its_readings_beside_it() -> None:
     found = claims(tables, "multirr", "reproduction.papers.multirr.names:WORDS")
     first, second = found["claims"]
     assert [row["verdict"] for row in first["rows"]] == ["holds", "fails"]
-    assert (first["verdict"], second["verdict"]) == ("depends on the reading", "undecided")
+    assert (first["verdict"], second["verdict"]) == ("depends on the interpretation", "undecided")
     assert first["printed"] == "RR-Clusters first"
     assert found["by"] == ["reading"]
     assert found["said"] == ["1 is undecided", "1 depends on the interpretation"]

@@ -148,7 +148,7 @@ def test_a_changed_module_that_is_not_behind_a_script_does_not(
         ("# Systematic rounding", "# Rounding", True),
         ("def sample(", "\n\n\ndef sample(", True),
         ("Draw `records` records", "Draw records", True),
-        ('"""Fit surrogates', '"""Make surrogates', True),
+        ('"""Surrogates of', '"""Other Surrogates of', True),
         ("users = np.bincount(row", "users = -np.bincount(row", False),
         ("UNITS = 10_000", "UNITS = 1_000", False),
     ],
@@ -159,6 +159,14 @@ def test_a_docstring_or_comment_changes_no_digest_and_an_operator_does(
     before = digest(copied, "prepare.py")
     change(copied / "deniable/datasets/surrogates.py", old, new)
     assert (digest(copied, "prepare.py") == before) == same
+
+
+def test_the_text_below_a_field_changes_no_digest() -> None:
+    field = "class Setting:\n    p: float = 0.5\n"
+    with_text = field + '    """Retention probability."""\n'
+    assert digests.syntax_tree(with_text.encode()) == digests.syntax_tree(field.encode())
+    other = with_text.replace("0.5", "0.6")
+    assert digests.syntax_tree(other.encode()) != digests.syntax_tree(field.encode())
 
 
 def test_the_parts_behind_a_digest_name_the_folder_that_changed(copied: Path) -> None:

@@ -107,7 +107,11 @@ WRONG = [
     (f"{GRID}.p", [math.nan], f"{GRID}.p[0]: nan; allowed: below 1"),
     (f"{GRID}.p", [math.inf], f"{GRID}.p[0]: inf; allowed: below 1"),
     (f"{GRID}.p", [True], f"{GRID}.p[0]: True; allowed: a number"),
-    (f"{GRID}.p", [0.1, 0.1], f"{TABLES}: the grids have the setting dataset adult, matrix printed"),
+    (
+        f"{GRID}.p",
+        [0.1, 0.1],
+        f"{TABLES}: the grids have the setting dataset adult, matrix printed",
+    ),
     (f"{GRID}.t_d", [1.5], f"{GRID}.t_d[0]: 1.5; allowed: at most 1"),
     (f"{GRID}.t_v", [50.5], f"{GRID}.t_v[0]: 50.5; allowed: a whole number"),
     (f"{GRID}.matrix", ["kept"], f"{GRID}.matrix[0]: 'kept'; allowed: printed, keep, diagonal"),

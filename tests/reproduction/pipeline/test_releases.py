@@ -285,7 +285,7 @@ def test_a_corrected_record_is_an_error_of_its_release(
         change.to_parquet(file)
         for _ in range(2):
             damaged = check_published([settings], ledger)["small"]
-            assert f"{file}: other records than those that were published in" in damaged
+            assert f"{file}: other records than the ones published in" in damaged
     assert "'9'" in damaged
     data.to_parquet(file)
     assert check_published([settings], ledger) == {}

@@ -424,7 +424,7 @@ def test_every_verdict_has_a_sign(verdict: str) -> None:
     "kind",
     [
         ("agrees", "differs", "surrogate"),
-        ("holds", "fails", "undecided", "depends on the reading"),
+        ("holds", "fails", "undecided", "depends on the interpretation"),
         ("holds", "fails", "no amount stated", "better than published", "our finding"),
     ],
 )
@@ -529,7 +529,10 @@ def test_an_attribute_is_shown_under_every_reading(page: str, contents: Contents
         "attribute == 'colour' and reading == 'keep' and p == 0.7"
     )
     assert keep["diagonal_weight"].iloc[0] == pytest.approx(0.7)
-    assert "80.0 % 10.0 %" in re.sub(r"otherwise a random category ?", "", part) or "80.0 %10.0 %" in part
+    assert (
+        "80.0 % 10.0 %" in re.sub(r"otherwise a random category ?", "", part)
+        or "80.0 %10.0 %" in part
+    )
     assert "of the 6 cells of colour and smokes, a query with σ = 0.3 contains 2" in part
 
 

@@ -145,7 +145,7 @@ def test_a_surrogate_among_the_parts_decides_nothing() -> None:
     [
         ((SUPPORTS, SUPPORTS), "holds", (2, 2, 0)),
         ((CONTRADICTS, CONTRADICTS), "fails", (2, 0, 2)),
-        ((SUPPORTS, CONTRADICTS), "depends on the reading", (2, 1, 1)),
+        ((SUPPORTS, CONTRADICTS), "depends on the interpretation", (2, 1, 1)),
         ((SUPPORTS, OPEN), "undecided", (2, 1, 0)),
         ((CONTRADICTS, OPEN), "undecided", (2, 0, 1)),
         ((OPEN,), "undecided", (1, 0, 0)),
@@ -185,7 +185,7 @@ MARKED = Comparison(-9.0, 1.0, margin=1.0, equality=True, better=True)
     [
         ((MARKED, MARKED), "better than published", 2),
         ((MARKED, CONTRADICTS), "fails", 2),
-        ((MARKED, SUPPORTS), "depends on the reading", 1),
+        ((MARKED, SUPPORTS), "depends on the interpretation", 1),
         ((MARKED, OPEN), "undecided", 1),
     ],
 )
@@ -227,7 +227,7 @@ def test_what_depends_on_the_reading_has_to_hold_and_to_fail_beyond_chance() -> 
     def p_value(*comparisons: Comparison) -> float:
         evidence = [Evidence((str(n),), "original", each) for n, each in enumerate(comparisons)]
         (row,) = by_sentence(decide_claims([claim], {"it": evidence}, "reading")).to_dict("records")
-        assert row["verdict"] == "depends on the reading"
+        assert row["verdict"] == "depends on the interpretation"
         return float(row["p_value"])
 
     # P-values of .0062 and .0228, each the least of two or three readings.
@@ -235,7 +235,7 @@ def test_what_depends_on_the_reading_has_to_hold_and_to_fail_beyond_chance() -> 
     assert p_value(holds, fails) == pytest.approx(2 * 0.02275, rel=1e-3)
     assert p_value(holds, fails, OPEN) == pytest.approx(3 * 0.02275, rel=1e-3)
     assert p_value(SUPPORTS, CONTRADICTS) < 1e-15
-    verdicts = dict.fromkeys("ab", "depends on the reading")
+    verdicts = dict.fromkeys("ab", "depends on the interpretation")
     assert corrected({"a": 0.001, "b": 0.068}, verdicts) == verdicts | {"b": "undecided"}
 
 

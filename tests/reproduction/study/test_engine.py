@@ -101,7 +101,7 @@ HIGH = 0.300 + math.sqrt(2) * 0.020 + 0.0005
         (LOW - 1e-9, "differs"),
         (HIGH - 1e-9, "agrees"),
         (HIGH + 1e-9, "differs"),
-        (math.nan, "not printed"),
+        (math.nan, "not published"),
     ],
 )
 def test_the_border_of_a_verdict(printed: float, expected: str) -> None:
@@ -184,14 +184,14 @@ def test_compare_sets_printed_values_beside_every_reading() -> None:
         *("matrix", "p", "published", "regenerated", "ci_low", "ci_high", "replicates"),
         *("data_source", "verdict"),
     ]
-    assert table["verdict"].tolist()[::2] == ["agrees", "not printed"]
+    assert table["verdict"].tolist()[::2] == ["agrees", "not published"]
     assert table["published"].tolist()[:2] == [0.301, 0.301]
 
 
 def test_compare_without_printed_values() -> None:
     printed = pd.DataFrame({"p": [0.9], "published": [0.3], "half_unit": [0.05]})
     table = compare(results(p=[0.1], regenerated=[0.3]), printed, ["p"], None)
-    assert table["verdict"].tolist() == ["not printed"]
+    assert table["verdict"].tolist() == ["not published"]
 
 
 # -- streams ---------------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ def test_agreement_by_hand() -> None:
             "matrix": ["a", "a", "a", "b", "b"],
             "published": [1.0, 2.0, 4.0, 1.0, np.nan],
             "regenerated": [2.0, 2.0, 2.0, 1.0, 5.0],
-            "verdict": ["differs", "agrees", "differs", "agrees", "not printed"],
+            "verdict": ["differs", "agrees", "differs", "agrees", "not published"],
         }
     )
     a, b = agreement(table, ["matrix"]).to_dict("records")

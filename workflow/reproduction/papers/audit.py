@@ -30,14 +30,14 @@ PROTOCOLS = "protocols"
 RELEASE = "release "  # its name follows
 """Sources of rows."""
 STATED = "ε that the release states"
-ASKED = "ε asked for"
+ASKED = "requested ε"
 NOT_STATED = "no finite ε, as the release says"
 OF_MATRICES = "ε of the matrices stated (6.3.1, 6.3.2)"
 READ_APART = "“equal risk” read attribute by attribute (6.3.2)"
 ONCE = "4.3, as if each attribute were released once"
 THEOREM = "Theorem 4.1: ε = ln 1 / (1 − p)"
 HONEST_SCALE = "ε of noise of the scale 2 / ε"
-PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as printed (7.4)"
+PRINTED_SCALE = "ε of noise of the scale 2 |T| / ε, as published (7.4)"
 OF_CENTROIDS = "Definition 3 of [idp], for centroids"
 OF_TARGET = ", target"  # the end of units of a claim about the requested epsilon
 AS_IF_ONCE = WAIVED.rpartition(", ")[2]  # the end of claims of the waiver ([multirr], 4.3)
@@ -294,7 +294,7 @@ def individual(table: pd.DataFrame) -> Cases:
     """
     readings = {how: name for name, how in idp.READINGS.items()}
     # DP has no clusters: "fixed clusters" means a fixed scale.
-    formed = table["clusters"].replace({"none": "formed anew"})
+    formed = table["clusters"].replace({"none": "recomputed"})
     together = (table["unit"] == "attribute") & (table["attribute"] == idp.ALL)
     own = table.assign(
         attribute=table["attribute"].where(table["unit"] != "record", ""),

@@ -21,7 +21,10 @@ VERDICTS = {  # texts for one sentence and for several, in the order of the coun
     "undecided": ("is undecided", "are undecided"),
     "no amount stated": ("states no amount", "state no amount"),
     "depends on the margin": ("depends on the margin", "depend on the margin"),
-    "depends on the reading": ("depends on the interpretation", "depend on the interpretation"),
+    "depends on the interpretation": (
+        "depends on the interpretation",
+        "depend on the interpretation",
+    ),
     "surrogate": ("has no verdict on surrogate data", "have no verdict on surrogate data"),
 }
 SAID = ("section", "printed", "test", "figure")

@@ -162,9 +162,15 @@ def syntax_tree(source: bytes) -> Tree:
             imports += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             imports += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
+        elif isinstance(node, _DOCUMENTED):
+            node.body = [each for each in node.body if not _is_text(each)]
     return Tree(digest_of(ast.dump(tree)), imports)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Return whether a statement is a docstring, or the text below a field."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 @cache

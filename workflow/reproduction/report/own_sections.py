@@ -14,7 +14,7 @@ from reproduction.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, counted
 from reproduction.report.contents import Contents, ReleaseFiles
 from reproduction.study import corrected
 
-ORDER = ("fails", "depends on the reading", "holds", "our finding")
+ORDER = ("fails", "depends on the interpretation", "holds", "our finding")
 ENUMERATED = {"pram": "pram_results"}
 """For each paper with exactly decided results, the name of their table and section."""
 SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)

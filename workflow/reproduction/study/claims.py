@@ -137,21 +137,21 @@ SENTENCE_COLUMNS = (
     *("claim", "section", "printed", "kind", "test", "readings", "holds", "fails", "figure"),
     *(*COUNTS, *WORST, "p_value", "verdict", "data_source"),
 )
-NO_AMOUNT, READING, FAILS = "no amount stated", "depends on the reading", ("fails", BETTER)
+NO_AMOUNT, READING, FAILS = "no amount stated", "depends on the interpretation", ("fails", BETTER)
 
 
 def by_sentence(readings: pd.DataFrame, claims: Iterable[Claim] = ()) -> pd.DataFrame:
     """Return one row for each claim of a table of `decide_claims`.
 
     The `readings` are the claims under each interpretation. A claim holds, or fails, if it does so
-    under every interpretation. Its verdict is "depends on the reading" if it holds under one and
-    fails under another. It is "depends on the margin" if this is the verdict under some, and the
-    claim is decided under all others. Otherwise it is undecided. If the paper states no amount for
-    an adjective of one of the `claims`, comparisons decide only the sign. A claim of the wrong sign
-    fails. Other claims are "no amount stated": the figure has the verdict on the sign, and the
+    under every interpretation. Its verdict is "depends on the interpretation" if it holds under one
+    and fails under another. It is "depends on the margin" if this is the verdict under some, and
+    the claim is decided under all others. Otherwise it is undecided. If the paper states no amount
+    for an adjective of one of the `claims`, comparisons decide only the sign. A claim of the wrong
+    sign fails. Other claims are "no amount stated": the figure has the verdict on the sign, and the
     amount.
 
-    The p-value is the largest under any interpretation. The verdict "depends on the reading"
+    The p-value is the largest under any interpretation. The verdict "depends on the interpretation"
     requires one interpretation that holds and one that fails. Its p-value is the larger of both
     least p-values, each times the number of interpretations (Bonferroni). Figure and worst
     comparison are from the interpretation with the largest p-value among those with a comparison.

@@ -23,7 +23,7 @@ How = Literal["difference", "ratio"]
 Output = Mapping[str, Any]
 Comparisons = Sequence[tuple[Output, How, tuple[int, int]]]
 SummaryName = Literal["median", "mean"]
-Verdict = Literal["agrees", "differs", "fitted", "not printed", "surrogate"]
+Verdict = Literal["agrees", "differs", "fitted", "not published", "surrogate"]
 
 COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
 INTERVAL = ("ci_low", "ci_high", "replicates")
@@ -147,7 +147,7 @@ def verdict(
     if surrogate:
         return "surrogate"
     if np.isnan(published):
-        return "not printed"
+        return "not published"
     factor = 1.0
     if published_replicates is not None:
         own = summary.replicates if math.isnan(summary.equivalent) else summary.equivalent

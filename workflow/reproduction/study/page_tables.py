@@ -15,18 +15,18 @@ SIGN = {
     "agrees": "✓",
     "differs": "✗",
     "fitted": "≈",
-    "not printed": "–",
+    "not published": "–",
     "surrogate": "–",
     "holds": "✓",
     "fails": "✗",
     "better than published": "▲",
     "undecided": "?",
     "no amount stated": "○",
-    "depends on the reading": "≠",
+    "depends on the interpretation": "≠",
     "depends on the margin": "≠",
     "our finding": "•",
 }
-"""A sign for each verdict. On a published number: "agrees", "differs", "not printed" (not
+"""A sign for each verdict. On a published number: "agrees", "differs", "not published" (not
 published), or "fitted" if it was used to choose n and the effect, which the text leaves open. On a
 claim in words: see `reproduction.study.claims`. "our finding" is a result that no paper claims.
 "surrogate" means that there is no verdict on surrogate data."""

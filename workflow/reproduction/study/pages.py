@@ -21,7 +21,7 @@ ON_SURROGATES = "no verdict on surrogate data"
 class PrivacyVerdict:
     """A verdict on a privacy claim."""
 
-    verdict: Literal["holds", "depends on the reading", "fails", "our finding"]
+    verdict: Literal["holds", "depends on the interpretation", "fails", "our finding"]
     """The verdict on the claim; "our finding" if the paper makes no claim."""
     says: str  # the headline
     found: str  # the size of the difference, in one or two sentences
@@ -79,7 +79,7 @@ class Page:
 
 def agreement_of(what: str, table: "pd.DataFrame", section: str) -> AgreementCount:
     """Return how many values (`what`) of a `table` agree; the `section` of this id has details."""
-    verdicts = table["verdict"][table["verdict"] != "not printed"]
+    verdicts = table["verdict"][table["verdict"] != "not published"]
     surrogate = (verdicts == "surrogate").any()
     agrees = None if surrogate else int((verdicts == "agrees").sum())
     return AgreementCount(what, agrees, len(verdicts), section)

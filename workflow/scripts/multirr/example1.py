@@ -1,4 +1,4 @@
-"""Work Example 1 of RR-Adjustment through 100 sweeps, in fractions."""
+"""Compute Example 1 of RR-Adjustment with 100 sweeps, in fractions."""
 
 from deniable.files import write_table
 

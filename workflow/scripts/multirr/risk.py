@@ -1,4 +1,4 @@
-"""Audit the claims of [multirr]; compare equal risk with every epsilon of the record."""
+"""Audit the claims of [multirr], and compare equal risk with all ε of the record."""
 
 import pandas as pd
 

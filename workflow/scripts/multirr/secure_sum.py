@@ -1,4 +1,4 @@
-"""Run the secure sum of section 4.2 between simulated parties, also with faulty ones."""
+"""Run the secure sum of section 4.2 between simulated parties, also with deviating parties."""
 
 from deniable.files import write_table
 from deniable.records import read_true_records

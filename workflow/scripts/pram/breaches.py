@@ -1,4 +1,4 @@
-"""Bound the information that a randomized value gives an intruder."""
+"""Compute bounds on the information that a randomized value gives an intruder."""
 
 from deniable.files import write_table
 from deniable.records import read_true_records

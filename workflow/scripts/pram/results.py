@@ -1,4 +1,4 @@
-"""Check every numbered result of [pram] on small cases."""
+"""Check all numbered results of [pram] on small cases."""
 
 from deniable.files import write_table
 

@@ -1,4 +1,4 @@
-"""Compare Theorem 4.1 with the exact epsilons of answers, views and rounds."""
+"""Compare Theorem 4.1 with the exact ε of answers, views and rounds."""
 
 from deniable.files import write_table
 from deniable.records import read_true_records

@@ -1,4 +1,4 @@
-"""Work the examples of [rrba] in fractions, and make tables of randomized views consistent."""
+"""Compute the examples of [rrba] in fractions, and make tables of randomized views consistent."""
 
 from deniable.files import write_table
 from deniable.records import read_true_records

@@ -1,4 +1,4 @@
-"""Tabulate the distances of the single trials behind Tables 4 and 5: Figure 7."""
+"""Compute Figure 7: histograms of the distances in single trials of Tables 4 and 5."""
 
 from pathlib import Path
 

@@ -98,7 +98,7 @@ def measure_utility(
         proven = float(certificate(numbers, released[None]).max())
         rows = [
             ("mean SSE", "", float(mean_sse(numbers, released)), alone, basis),
-            ("share of records linked", "", linked, 1 / len(original), "guessing"),
+            ("proportion of records linked", "", linked, 1 / len(original), "guessing"),
             ("epsilon proved by the numbers", "", proven, mechanism.epsilon, "claimed"),
         ]
     if len(original.classes) > 1:

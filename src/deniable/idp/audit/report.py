@@ -40,7 +40,7 @@ from deniable.idp.methods import Centroid, Variant, centroid_of
 
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 FIXED_SCALE, RECOMPUTED_SCALE = "scale frozen", "as it runs"
-FIXED, RECLUSTERED = "fixed", "formed anew"
+FIXED, RECLUSTERED = "fixed", "recomputed"
 ALL = "all attributes"
 OF_FIXED_CLUSTERS = "conditional on scale and partition: no guarantee about the release"
 CLAIM_TOLERANCE = 1e-9

@@ -102,10 +102,10 @@ def test_what_holds_and_what_does_not(audit: pd.DataFrame) -> None:
         assert verdicts("dp", unit, "none", "as it runs") == {True}
         for method in ("dp_um", "idp_ls", "idp_cbls"):
             assert verdicts(method, unit, "fixed", "scale frozen") == {True}
-    assert verdicts("dp_um", "attribute", "formed anew", "as it runs") == {True}
-    assert verdicts("idp_cbls", "centroid", "formed anew", "scale frozen") == {True}
-    assert verdicts("idp_cbls", "attribute", "formed anew", "scale frozen") == {False}
-    assert verdicts("idp_cbls", "centroid", "formed anew", "as it runs") == {False}
+    assert verdicts("dp_um", "attribute", "recomputed", "as it runs") == {True}
+    assert verdicts("idp_cbls", "centroid", "recomputed", "scale frozen") == {True}
+    assert verdicts("idp_cbls", "attribute", "recomputed", "scale frozen") == {False}
+    assert verdicts("idp_cbls", "centroid", "recomputed", "as it runs") == {False}
     assert verdicts("idp_cbls_prose", "centroid", "fixed", "scale frozen") == {False}
 
 
@@ -129,7 +129,7 @@ def test_all_attributes_at_once_by_listing(data: NumericMicrodata) -> None:
     upper = 1.5 * data.values.max(axis=0)
     file = AuditedFile("small", data.names, Ranking.of(data.values), upper, 1.5)
     clustered = ClusteredFile(file, 8)
-    together = file.of_all_attributes(clustered.frozen_losses("idp_cbls")["formed anew"])
+    together = file.of_all_attributes(clustered.frozen_losses("idp_cbls")["recomputed"])
     scales = clustered.shipped("idp_cbls", 1.0).scales
     centres = clustered.shipped("idp_cbls", 1.0).centres
     for record in (0, 17):

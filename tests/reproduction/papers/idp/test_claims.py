@@ -257,7 +257,7 @@ def test_rivals_are_held_by_two_readings(records: NumericMicrodata) -> None:
     worse: Value = lambda m, e, c, k: as_claimed(m, e, c, k) * (1e5 if m == "idp_cbls" else 1)  # noqa: E731
     found = on_both(records, worse).loc["rivals_dp_at_more_epsilon"]
     assert found[["verdict", "readings", "holds", "fails"]].tolist() == [
-        "depends on the reading",
+        "depends on the interpretation",
         2,
         1,
         1,

@@ -519,7 +519,7 @@ def test_claims_without_tables_are_decided() -> None:
     assert dict(zip(found.index, found.itertuples(index=False, name=None), strict=True)) == EXACT
     assert set(rows["data_source"]) == {"exact"}
     (of_both,) = by_sentence(rows).query("claim == 'minimum_randomization'")["verdict"]
-    assert of_both == "depends on the reading"
+    assert of_both == "depends on the interpretation"
     surrogates = {
         name: table.assign(data_source="surrogate") for name, table in run_by_run(one()).items()
     }

@@ -81,7 +81,7 @@ def test_the_compiled_sweeps_give_the_same_weights(sweeps: int) -> None:
 def test_the_table_is_tidy_and_survives_its_file(tmp_path: Path) -> None:
     table = example_1(4)
     assert len(table) == 1 + 2 * 4 + 2
-    assert set(table["verdict"]) == {"agrees", "not printed"}
+    assert set(table["verdict"]) == {"agrees", "not published"}
     assert not table.duplicated(["sweep", "adjusted"]).any()
     write_table(tmp_path / "table.csv", table)
     read = pd.read_csv(tmp_path / "table.csv", keep_default_na=False, dtype=str)
@@ -98,7 +98,7 @@ def test_what_differs_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(example1, "PRINTED", wrong)
     table = example_1(2).set_index(["sweep", "adjusted"])
     assert table.loc[(1, "1"), "verdict"] == "differs"
-    assert table.loc[(1, "2"), "verdict"] == "not printed"
+    assert table.loc[(1, "2"), "verdict"] == "not published"
 
 
 def test_no_sweep_is_no_example() -> None:

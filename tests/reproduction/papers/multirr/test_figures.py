@@ -94,7 +94,7 @@ def test_marks_are_filled_where_the_value_agrees() -> None:
     "changes",
     [
         {"ci_low": -np.inf, "ci_high": np.inf},
-        {"published": np.nan, "verdict": "not printed"},
+        {"published": np.nan, "verdict": "not published"},
     ],
     ids=["very few runs", "nothing printed"],
 )

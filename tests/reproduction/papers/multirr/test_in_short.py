@@ -105,7 +105,7 @@ def test_what_is_stated_of_records_is_counted_by_mechanism() -> None:
 
 
 def test_surrogate_data_have_no_agreement() -> None:
-    steps = pd.DataFrame({"verdict": ["agrees", "not printed", "differs"]})
+    steps = pd.DataFrame({"verdict": ["agrees", "not published", "differs"]})
     printed = pd.DataFrame({"mechanism": "joint", "verdict": ["surrogate"] * 36})
     numbers = in_short({"multirr_example1": steps, "multirr_table1": printed}).numbers
     assert [(each.what, each.agrees, each.of) for each in numbers] == [

@@ -99,7 +99,7 @@ def test_claims_hold_where_the_tables_say_so() -> None:
     assert {others.pop(key) for key in of_n} == {"undecided"}
     assert set(others.values()) == {"holds"}, [k for k, v in others.items() if v != "holds"]
     of_rows = {claim: v for claim, v in sentences(readings).items() if v != "holds"}
-    assert of_rows.pop("efficient_if_close") == "depends on the reading"
+    assert of_rows.pop("efficient_if_close") == "depends on the interpretation"
     assert {of_rows.pop(name) for name in ON_POWER} == {"undecided"}
     assert set(of_rows.values()) == {"fails"}
     assert of_rows.keys() <= {claim for claim, _ in EXACT}

@@ -71,7 +71,7 @@ def test_worked_cases_differ_where_the_text_does_not_add_up() -> None:
     ]
     assert (table["verdict"] == "agrees").sum() == 7  # of 14: what is worked out here has none
     estimates = table[table["quantity"].str.contains(", reported |say Yes truly")]
-    assert (estimates["verdict"] == "not printed").all()
+    assert (estimates["verdict"] == "not published").all()
     truths = estimates["quantity"].str.extract(r"(?:true|where) (\d+(?:/\d+)?)")[0]
     assert [Fraction(x) for x in truths] == [Fraction(x) for x in estimates["exact"]]
     exact = table[table["exact"].str.fullmatch(r"-?\d+(/\d+)?")]

@@ -204,7 +204,7 @@ def test_rates_of_rrba_are_fitted_by_the_design_and_others_are_compared() -> Non
     assert verdicts("rrba", 4, 60) == verdicts("rrba", 60, 95) == ["fitted", "fitted"]
     assert verdicts("mcindep", 4, 95) == ["agrees", "agrees"]
     assert verdicts("laplace_true_limit", 35, 20) == ["agrees", "differs"]
-    assert verdicts("channel_aware", 4, 95) == ["not printed", "not printed"]
+    assert verdicts("channel_aware", 4, 95) == ["not published", "not published"]
 
 
 def test_the_channel_aware_test_has_no_less_power(table_3: pd.DataFrame) -> None:

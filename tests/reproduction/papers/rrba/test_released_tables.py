@@ -241,7 +241,7 @@ def test_printed_numbers_stand_beside_means_and_ranges() -> None:
     assert (laplace["subsets_agreeing"], laplace["printed_is"]) == (1, "within")
     assert math.isnan(laplace["epsilon_theorem"])
     alone = printed_table(found, published.iloc[:0])
-    assert set(alone["verdict"]) == set(alone["printed_is"]) == {"not printed"}
+    assert set(alone["verdict"]) == set(alone["printed_is"]) == {"not published"}
 
 
 def test_one_main_row_a_printed_cell(printed: PrintedTables, small_data: Microdata) -> None:

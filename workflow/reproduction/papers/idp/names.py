@@ -39,7 +39,7 @@ NOT_APPLICABLE = 0  # ε, domain factor or k of methods without one
 
 # The same as in `deniable.idp.audit`, which pages and figures do not import.
 FIXED_SCALE, RECOMPUTED_SCALE = "scale frozen", "as it runs"
-FIXED, RECLUSTERED, ALL = "fixed", "formed anew", "all attributes"
+FIXED, RECLUSTERED, ALL = "fixed", "recomputed", "all attributes"
 READINGS = {
     "scale and partition frozen": (FIXED_SCALE, FIXED),
     FIXED_SCALE: (FIXED_SCALE, RECLUSTERED),

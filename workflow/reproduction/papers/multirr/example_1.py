@@ -123,7 +123,7 @@ def _row(step: ExampleStep) -> dict[str, Any]:
 def _compared(printed: Mapping[str, Values], found: Mapping[str, Values]) -> dict[str, Any]:
     both = ((f"{name} {_text(of)}" for name, of in each.items()) for each in (printed, found))
     published, regenerated = map("; ".join, both)
-    verdict = ("agrees" if printed == found else "differs") if printed else "not printed"
+    verdict = ("agrees" if printed == found else "differs") if printed else "not published"
     return {"published": published, "regenerated": regenerated, "verdict": verdict}
 
 

@@ -246,12 +246,12 @@ def _speaks_last(data: Microdata, random: Generator) -> Spoilt:
 
 ONE, ALL = (PAIR,), PAIRS
 AGAIN = (
-    "run the pair again with fresh shares and without that party; counts opened before give away "
+    "run the pair again with fresh shares and without that party; published counts reveal "
     "whether it was in them"
 )
-UNTRACED = "run the pair again; who did it cannot be told"
+UNTRACED = "run the pair again; the party cannot be identified"
 COMPARE = "count another pair with each of the attributes and compare"
-NO_CHECK = "no check of the counts can tell; each message would need a proof that it is right"
+NO_CHECK = "no check of the counts can show it; each message would need a proof that it is right"
 FAULTS: tuple[tuple[str, Spoil, Sequence[rr.Pair], str], ...] = (
     ("a party leaves before it sends a share", partial(_one, "reached", 0.0), ONE, AGAIN),
     ("a party leaves while it sends its shares", partial(_one, "reached", 0.5), ONE, AGAIN),
