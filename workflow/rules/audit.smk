@@ -1,7 +1,7 @@
-# The audit: claimed against exact epsilon, and the shipped samplers against their matrices.
+# The audit: claimed and exact epsilon, and tests of the samplers against their matrices.
 
 
-# Code that the script imports by way of the package of all papers.
+# Code that the script imports from the package of all papers.
 AUDITING = (
     "reproduction.papers.audit:one_audit",
     "reproduction.papers.protocols:audited_protocols",

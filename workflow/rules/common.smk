@@ -1,4 +1,4 @@
-# Shared by all rules: the checked config, and functions of wildcards.
+# Common parts of all rules: the checked config, and functions of wildcards.
 import os
 import sys
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import SharedFSUsage
 
-# The folder of this workflow. `workflow.basedir` would be that of a workflow whose module this one is.
+# The folder of this workflow. If another workflow uses it as a module, `workflow.basedir` is the other one's.
 SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-# It holds the package `reproduction`. Snakemake passes its sys.path on to scripts.
+# The package `reproduction` is there. Snakemake passes its sys.path to scripts.
 sys.path.append(str(SOURCE / "workflow"))
 
 from deniable.errors import DeniableError
@@ -29,7 +29,7 @@ from reproduction.pipeline import (
 
 FOLDER = "results/releases/{release}"
 
-# One thread and the same kernels in every job: the order of floating-point sums changes their last bits.
+# Every job has one thread and the same kernels, because the order of sums changes their last bits.
 environment.settle()
 os.environ[SOURCE_VARIABLE] = str(SOURCE)
 
@@ -39,7 +39,7 @@ try:
         for file in workflow.configfiles:
             refuse_repeated_keys(file)
         plan = RunPlan.prepare(config, SOURCE)
-        # Jobs that share no folder would pass releases on through a storage.
+        # Without a shared folder, jobs would copy releases to a storage.
         places = workflow.storage_settings
         shared = SharedFSUsage.INPUT_OUTPUT in places.shared_fs_usage
         if places.default_storage_provider or not shared:
@@ -49,7 +49,7 @@ try:
 except DeniableError as error:
     raise WorkflowError(str(error)) from None
 
-# For `download`. No parameter holds the address of the mirror, so that a changed one starts no job.
+# For `download`. The address of the mirror is not a parameter, so a changed address starts no job.
 if plan.mirror:
     os.environ[MIRROR_VARIABLE] = str(plan.mirror)
 

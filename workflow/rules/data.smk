@@ -4,7 +4,7 @@ import re
 RAW = "results/data/raw"
 
 
-# The file itself is stored beside the output, which says whether there is one.
+# The file itself is stored next to the output, which states whether it exists.
 localrules:
     download,
 
@@ -81,7 +81,7 @@ rule draw_network:
         "../scripts/draw_network.py"
 
 
-# Not part of `all`: `make surrogates` fits anew and copies to resources/surrogates.
+# Not part of `all`: `make surrogates` fits surrogates again and copies them to resources/surrogates.
 rule fit_surrogate:
     input:
         source=lambda wildcards: plan.source(wildcards.dataset),

@@ -1,5 +1,5 @@
-# Estimates of each release from its public folder alone, and for test releases the comparison of these
-# with the original records. The chain of one release is one submission on a cluster.
+# Estimates of each release from its public folder alone. For test releases, a comparison of the estimates
+# with the original records. On a cluster, all jobs of a release are one submission.
 
 ESTIMATES = "results/estimates/{release}"
 
@@ -141,7 +141,7 @@ rule synthesize:
         public=f"{FOLDER}/public",
         code=lambda wildcards: plan.code("synthesize.py"),
     message:
-        "Release {wildcards.release}: weighting its records and making synthetic ones"
+        "Release {wildcards.release}: weighting its records and drawing synthetic records"
     script:
         "../scripts/synthesize.py"
 
@@ -180,7 +180,7 @@ rule check:
         "../scripts/check.py"
 
 
-# In a folder that nobody else can open: the comparison reveals records of your own file.
+# In a folder that other users cannot open, because the comparison reveals records of your own file.
 use rule check as check_own_file with:
     output:
         "results/checks/private/{release}.csv",
@@ -226,7 +226,7 @@ rule release_sweep:
         "../scripts/release_sweep.py"
 
 
-# In a folder that nobody else can open, as the checks of these releases.
+# In a folder that other users cannot open, like the checks of these releases.
 use rule release_sweep as sweep_own_file with:
     output:
         table="results/sweeps/private/{sweep}.csv",

@@ -1,4 +1,4 @@
-# The analyses of [idp], each a rule with its own script; docs/references.md names the paper.
+# The analyses of [idp] (see docs/references.md). Each is a rule with its own script.
 
 
 rule idp_audit_data_set:

@@ -1,4 +1,4 @@
-# The analyses of [multirr], each a rule with its own script; docs/references.md names the paper.
+# The analyses of [multirr] (see docs/references.md). Each is a rule with its own script.
 
 
 rule multirr_agreement:
@@ -25,7 +25,7 @@ rule multirr_agreement:
     params:
         code=lambda wildcards: plan.code("multirr/agreement.py"),
     message:
-        "Counting which published numbers agree"
+        "Counting the published numbers that agree"
     script:
         "../scripts/multirr/agreement.py"
 
@@ -121,7 +121,7 @@ rule multirr_example1:
     params:
         code=lambda wildcards: plan.code("multirr/example1.py"),
     message:
-        "Working Example 1 of RR-Adjustment in fractions"
+        "Computing Example 1 of RR-Adjustment in fractions"
     script:
         "../scripts/multirr/example1.py"
 
@@ -174,7 +174,7 @@ rule multirr_risk:
         section="studies.multirr_tables",
         code=lambda wildcards: plan.code("multirr/risk.py"),
     message:
-        "Comparing equal risk with every epsilon of the record"
+        "Comparing equal risk with all epsilons of the record"
     script:
         "../scripts/multirr/risk.py"
 

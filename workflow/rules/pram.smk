@@ -1,4 +1,4 @@
-# The analyses of [pram], each a rule with its own script; docs/references.md names the paper.
+# The analyses of [pram] (see docs/references.md). Each is a rule with its own script.
 
 
 rule pram_results:

@@ -1,4 +1,4 @@
-# Releases: the plan of each one, then one draw by the plan. After that, only comparisons read records.
+# Releases: the plan of each release, then one draw by the plan. Later, only comparisons read records.
 
 
 rule plan:
@@ -24,7 +24,7 @@ rule plan:
         "../scripts/plan.py"
 
 
-# A test release is drawn from the seed of the config. It protects nobody, and can be repeated.
+# A test release is drawn with the seed of the config. It can be repeated, so it does not protect anybody.
 rule protect:
     input:
         unpack(lambda wildcards: plan.releases.draw_inputs(wildcards.release)),
@@ -51,8 +51,8 @@ rule protect:
         "../scripts/protect.py"
 
 
-# A production release is drawn once, by a secret key. Snakemake deletes outputs before a retry and copies
-# them to other machines. So its only output here is a receipt, and with the receipt it has no rule.
+# A production release is drawn once, with a secret key. Snakemake deletes outputs before a retry and copies
+# them to other machines. So the only output is a receipt. If the receipt exists, no rule makes the release.
 rule publish:
     input:
         unpack(lambda wildcards: plan.releases.draw_inputs(wildcards.release)),

@@ -1,4 +1,4 @@
-# What people read: pages in a folder, and the same in one file, for mailing.
+# The report: pages in a folder, and the same pages in one file for mailing.
 from pathlib import Path
 
 TEMPLATES = SOURCE / "workflow" / "reproduction"

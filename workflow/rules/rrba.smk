@@ -1,4 +1,4 @@
-# The analyses of [rrba], each a rule with its own script; docs/references.md names the paper.
+# The analyses of [rrba] (see docs/references.md). Each is a rule with its own script.
 
 
 rule rrba_examples:
@@ -19,7 +19,7 @@ rule rrba_examples:
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("rrba/examples.py"),
     message:
-        "Working the examples of [rrba], and making tables consistent"
+        "Computing the examples of [rrba], and making tables consistent"
     script:
         "../scripts/rrba/examples.py"
 
@@ -76,7 +76,7 @@ rule rrba_fig7:
         seed=plan.config.seed,
         code=lambda wildcards: plan.code("rrba/fig7.py"),
     message:
-        "Figure 7: the trials behind Tables 4 and 5"
+        "Figure 7: computing histograms of the trials of Tables 4 and 5"
     script:
         "../scripts/rrba/fig7.py"
 

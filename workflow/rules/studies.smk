@@ -79,7 +79,7 @@ rule plot:
         "results/benchmarks/plot/{figure}.tsv"
     wildcard_constraints:
         figure="|".join(FIGURES),
-    # Figures first: a user waits for them.
+    # Figures come first, because users wait for them.
     priority: 10
     resources:
         **needs(SECONDS),

@@ -1,4 +1,4 @@
-"""Test the independence of the columns of each table, adjusted for randomization and multiplicity."""
+"""Test the independence of the columns of each table, adjusted for randomization and number."""
 
 from deniable.analysis import Released, as_result
 from deniable.files import write_table

@@ -10,7 +10,7 @@ with job(snakemake):
     released = Released(public)
     weights = as_result(public, released.adjusted_weights)
     write_table(snakemake.output.weights, weights)
-    # Weighted records preserve more of the dependence between clusters.
+    # Records repeated by weight preserve more of the dependence between clusters.
     basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
     synthetic = as_result(public, released.synthetic, basis=basis)
     synthetic.to_parquet(snakemake.output.synthetic, index=False)
