@@ -263,7 +263,7 @@ def test_rivals_are_held_by_two_readings(records: NumericMicrodata) -> None:
         1,
     ]
     assert "plain noise: idp_cbls over dp at 10 epsilon" in found["figure"]
-    assert "true DP: " in found["figure"]
+    assert "central DP: " in found["figure"]
 
 
 # -- classifiers -----------------------------------------------------------------------------------

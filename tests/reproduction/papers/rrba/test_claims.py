@@ -20,17 +20,17 @@ from reproduction.study.claims import claim_columns
 CLAIMS = read_claims("resources/claims/rrba.csv", TESTS)
 # What exact values say, whatever the tables.
 EXACT = {
-    ("two_coins_estimate", "expected reports"): "holds",
+    ("two_coins_estimate", "expected responses"): "holds",
     ("two_coins_truthful", "exact"): "holds",
     ("two_coins_epsilon", "exact"): "holds",
     ("repeating_degrades", "exact"): "holds",
     ("efficient_if_close", "equal p"): "holds",
     ("efficient_if_close", "equal exact epsilon"): "fails",
-    ("joint_reconstructed", "expected reports"): "holds",
+    ("joint_reconstructed", "expected responses"): "holds",
     ("theorem_4_1", "one answer"): "fails",
     ("arbitrarily_low", "floor .1"): "holds",
     ("low_p_slow", "criterion precise"): "holds",
-    ("p_from_epsilon", "printed pairs"): "fails",
+    ("p_from_epsilon", "published pairs"): "fails",
 }
 
 ON_POWER = {"better_than_laplace_and_mcindep", "robust_as_values_grow", "robust_in_sparse_data"}
@@ -135,7 +135,7 @@ def test_one_row_on_distances_fails_for_each_sentence_in_it(cells: str) -> None:
     some = table.query(f"method == 'rrba' and file == 'survey_8000' and {cells}").index
     worse = scaled(table, table.index.isin(some), 2.0)
     found = decided(holding() | {"rrba_table4": worse}, "wins_over_laplace")
-    assert found["p and epsilon as printed, all blocks pooled"] == "fails"
+    assert found["p and epsilon as published, all blocks pooled"] == "fails"
 
 
 def test_only_published_cells_count_as_published() -> None:
@@ -147,7 +147,7 @@ def test_only_published_cells_count_as_published() -> None:
     counted = claims(tables, "wins_over_laplace").set_index("reading")["comparisons"]
     published = table["published"].notna() & table["metric"].isin(["l2", "jensen_shannon"])
     one = table[published & (table["method"] == "rrba") & (table["reading"] == "last_block")]
-    assert counted["p and epsilon as printed, last block as printed"] == len(one)
+    assert counted["p and epsilon as published, last block as published"] == len(one)
 
 
 @pytest.mark.parametrize("name", ["better_than_coins", "wins_over_laplace"])
@@ -156,7 +156,7 @@ def test_claims_at_equal_epsilon_fail(name: str) -> None:
     worse = scaled(table, table["method"].str.startswith("rrba"), 10.0)
     worse = scaled(worse, worse["method"] == "rrba_uniform", 0.01 if "coins" in name else 1.0)
     of_claim = decided(holding() | {"rrba_equal": worse}, name)
-    printed = {reading for reading in of_claim if reading.startswith("p and epsilon as printed")}
+    printed = {reading for reading in of_claim if reading.startswith("p and epsilon as published")}
     assert len(printed) == (2 if name == "wins_over_laplace" else 0)
     assert {of_claim[reading] for reading in printed} <= {"holds"}
     assert {v for reading, v in of_claim.items() if reading not in printed} == {"fails"}

@@ -64,7 +64,7 @@ KINDS = (
 SHOWN: tuple[tuple[str, float, _Kind, str], ...] = (
     ("marital-status", 0.5, TRACE, "least trace"),
     ("education", 2.0, TRACE, "least trace"),
-    ("race", 2.0, INVARIANT, "invariant, least trace of the reports' shares"),
+    ("race", 2.0, INVARIANT, "invariant, least trace of the responses' proportions"),
     ("education", 2.0, ORDINAL, "invariant, least ordinal distance"),
 )  # the optimized matrices of the figure: attribute, epsilon, kind, and the kind in words
 

@@ -113,7 +113,7 @@ def _estimation() -> Iterator[Row]:
     law = multinomial(RECORDS, CHANNEL.reported(PROPORTIONS))
     gap = max(abs(reports[table] - p) for table, p in law.items())
     figure = "distribution of S: Mult(n, P'π), table by table"
-    yield "(1.1)", "counts of reports are multinomial(n, P'π)", ENUMERATED, cases, gap, figure
+    yield "(1.1)", "counts of responses are multinomial(n, P'π)", ENUMERATED, cases, gap, figure
 
     mean, covariance = moments(reports, CHANNEL.estimate)
     gap, figure = _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
@@ -123,9 +123,9 @@ def _estimation() -> Iterator[Row]:
     yield "(1.3)", "its covariance", ENUMERATED, cases, gap, figure
 
     mean, _ = moments(reports, lambda table: CHANNEL.estimated_covariance(table).reshape(-1))
-    says = "estimated from the reports, without bias if divided by n − 1"
+    says = "estimated from the responses, without bias if divided by n − 1"
     gap = _farthest(mean, formula.reshape(-1))
-    figure = f"with n for n − 1 it would be {(RECORDS - 1) / RECORDS:g} of the truth"
+    figure = f"with n for n − 1 it would be {(RECORDS - 1) / RECORDS:g} of the true one"
     yield "(1.3) plug-in", says, ENUMERATED, cases, gap, figure
 
 
@@ -174,7 +174,7 @@ def _post_randomization() -> Iterator[Row]:
 
     mean, covariance, within, gap = _shares(_two_step)
     bias, figure = _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
-    yield "(2.3)", "shares of reports are unbiased", ENUMERATED, len(tables), bias, figure
+    yield "(2.3)", "proportions of responses are unbiased", ENUMERATED, len(tables), bias, figure
     figure = "every true table of four records"
     yield "(2.4)", "their covariance given the file", ENUMERATED, len(tables), gap, figure
     formula = sampling_covariance(PROPORTIONS, RECORDS) + within
@@ -202,7 +202,7 @@ def _post_randomization() -> Iterator[Row]:
         shares = np.bincount(codes, weights, minlength=3) / weights.sum()
         expected = (weights[:, None] * _two_step(shares).matrix()[codes]).sum(axis=0)
         gaps.append(_farthest(expected / weights.sum(), shares))
-    test, figure = "20 samples with random weights", "expected weighted shares of the reports, "
+    test, figure = "20 samples with random weights", "expected weighted proportions of responses, "
     yield "(2.7)", "the same for survey weights", test, 20, max(gaps), f"{figure}random weights"
 
 
@@ -224,7 +224,7 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     joints = [np.array(prior)[:, None] * exact for prior in PRIORS]
     bayes = np.array([(joint / joint.sum(axis=0)).T for joint in joints], dtype=float)
     gap = _farthest([CHANNEL.posterior(np.array(prior, dtype=float)) for prior in PRIORS], bayes)
-    says, test = "what a report says of the truth", "a grid of priors"
+    says, test = "probabilities of the answers after a response", "a grid of priors"
     yield "(3.1)", says, test, bayes[..., 0].size, gap, "Bayes' rule in fractions"
 
     find = partial(privacy.find_breaches, CHANNEL)

@@ -267,7 +267,7 @@ TESTS: Mapping[str, Test] = {
     "rivals_dp_at_more_epsilon": _by_reading(
         {
             "plain noise": _rivals_plain_noise,
-            "true DP": partial(_above_true_dp, [*chain(*TIMES.values())], -SIMILAR_F),
+            "central DP": partial(_above_true_dp, [*chain(*TIMES.values())], -SIMILAR_F),
         }
     ),
     "falls_with_k": _falls_with_k,

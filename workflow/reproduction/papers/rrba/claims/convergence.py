@@ -41,9 +41,9 @@ from reproduction.study import (
 )
 
 READINGS = {  # by update and criterion
-    ("printed", "first"): "first time, tables as printed",
+    ("printed", "first"): "first time, tables as published",
     ("projected", "first"): "first time, tables projected",
-    ("printed", "lasting"): "for good, tables as printed",
+    ("printed", "lasting"): "for good, tables as published",
     ("projected", "lasting"): "for good, tables projected",
 }
 RUN = ["dataset", "probability", "block_size", "p"]
@@ -115,7 +115,9 @@ def _cut_off(first: Row, second: Row) -> bool:
 def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
     both = _with_converged(where(table, block_size=smallest), "within")
-    figure = f"share of runs that end close, blocks of {smallest}: {range_of(both['mean'])}"
+    figure = (
+        f"proportion of replicates that end close, blocks of {smallest}: {range_of(both['mean'])}"
+    )
     cut_off = 1 - both["mean_converged"]
     means = (both["mean"] - cut_off, both["mean"] + cut_off)
     least, most = (rows_of(_shares(both.assign(mean=mean.clip(0, 1)))) for mean in means)
@@ -128,7 +130,7 @@ def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
 
 def _none_at_small_p(table: pd.DataFrame) -> Outcome:
     rows = _converged(where(table, p=(0.009, 0.048, 0.095)))
-    figure = f"share of converged runs: {range_of(row['median'] for row in rows)}"
+    figure = f"proportion of converged replicates: {range_of(row['median'] for row in rows)}"
     return below([(row, exact_row(HALF)) for row in rows], figure)
 
 

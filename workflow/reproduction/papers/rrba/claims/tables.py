@@ -70,10 +70,7 @@ AT_EQUAL_EPSILON = Compared(
 def paired(
     table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
 ) -> list[Pair]:
-    """Return rows of a `table` with `first` and `second` in a `column`, paired by `keys`.
-
-    Without any pair, raise a `LookupError`.
-    """
+    """Pair `first` and `second` in a `column` of a `table` by `keys`, or raise a `LookupError`."""
     firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
     found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
     return require_any(found, f"rows to compare with the same {', '.join(keys)}")
@@ -203,7 +200,7 @@ def evidence_on_distances(
     published = pd.MultiIndex.from_frame(pooled.loc[pooled["published"].notna(), CELL])
     printed = {
         reading: part.assign(in_print=pd.MultiIndex.from_frame(part[CELL]).isin(published))
-        for reading, part in (("all blocks pooled", pooled), ("last block as printed", last))
+        for reading, part in (("all blocks pooled", pooled), ("last block as published", last))
     }
     shown = where(equal, reading="projected", metric=COMPARED).rename(columns={"mean": "median"})
     by_floor = {}
@@ -238,7 +235,7 @@ def _below(table: pd.DataFrame) -> Outcome:
 def _wins_over_laplace(given: tuple[Mapping[str, pd.DataFrame], Mapping[str, Cells]]) -> Readings:
     printed, equal = given
     for reading, decide in _below_laplace(printed, metric=COMPARED):
-        yield f"p and epsilon as printed, {reading}", decide
+        yield f"p and epsilon as published, {reading}", decide
     for reading, cells in equal.items():
         yield f"equal exact epsilon, {reading}", partial(AT_EQUAL_EPSILON, cells)
 
