@@ -26,7 +26,8 @@ START = """# Command line
 
 On this page you can look up the commands of `deniable` and their options.
 `tools/write_commands.py` writes it from the help of the commands. [Your own file](own-data.md)
-uses them step by step. [Transition matrices](matrices.md) explains `channel` and `design`.
+uses them step by step. [Transition matrices](matrices.md) explains `channel` and `design`. The same
+commands run by `python -m deniable`. `deniable --version` prints the version.
 
 """
 

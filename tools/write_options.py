@@ -29,7 +29,8 @@ On this page you can look up every option of a config. `tools/write_options.py` 
 models that check configs. [The config](../config/README.md) explains files, data sets and risks.
 
 In the tables, (0, 1] excludes 0 and includes 1. Ranges such as 2 to 10 are whole numbers. A list
-has entries of the stated kind.
+has entries of the stated kind. A name has letters, digits, `_` and `-`, and begins with a letter or
+a digit.
 """
 COLUMNS = settings_class("columns")
 

@@ -101,7 +101,8 @@ targets:
 budget allocation:
   --split even gives each column or cluster the same epsilon, and size follows numbers of
   categories. optimal is for the stated tables, otherwise for the marginal distributions. each gives
-  all of epsilon to each column or cluster, and the record has their sum.
+  all of epsilon to each column or cluster, and the record has their sum (not with --beta and
+  --breach).
 
 mechanisms:
   generalized-rr, subset-selection, hadamard, projective-geometry, designed, square-wave, laplace,
@@ -122,7 +123,7 @@ Compare expected errors of marginal distributions, pairs and stated tables, for 
 each exact epsilon, and recommend the mechanism with the smallest error. Errors have closed forms.
 By default the original distributions are used, so the result is for the data owner only. The errors
 are root mean squared errors of proportions that randomization adds. The command needs the extras
-design and report.
+design and report: pip install '.[design,report]'.
 
 examples:
   deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4

@@ -290,8 +290,12 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--by-stratum", **yes, help="add estimates in each stratum")
     add("--confidence", type=_share, default=0.95, metavar="C", help="level of intervals (0.95)")
     made = parser.add_mutually_exclusive_group()
-    made.add_argument("--synthetic", metavar="N", type=int, help="make N synthetic records")
-    made.add_argument("--adjusted-weights", **yes, help="make weights that meet the estimates")
+    made.add_argument(
+        "--synthetic", metavar="N", type=int, help="make N synthetic records, in a new --out"
+    )
+    made.add_argument(
+        "--adjusted-weights", **yes, help="make weights that meet the estimates, in a new --out"
+    )
     text = "basis of synthetic records: estimated clusters, or records repeated by their weights"
     add("--basis", choices=("clusters", "weights"), default="clusters", help=text)
     add("--seed", type=_seed, default=0, help="for synthetic records and Monte Carlo tests (0)")

@@ -74,7 +74,8 @@ class ReleaseSettings(Strict):
     (docs/production-releases.md)."""
     population: Name | None = None
     """The people of the records, or survey and wave. The ε of all releases of one population are
-    added. Required for production releases, unless schema or plan of a `file` state it."""
+    added. Required for production releases, unless schema or plan of a `file` state it. A ledger
+    refuses over 100 characters."""
     consent: Annotated[str, Field(min_length=1)] | None = None
     """Text by which the owner consents to a further release of the same population."""
     accept: list[str] = Field(default_factory=list)
