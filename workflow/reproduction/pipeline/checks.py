@@ -54,7 +54,7 @@ def _columns(config: Config, datasets: Mapping[str, AnyDataset], networks: Path)
 
 
 def _of_analyses(config: Config, adult: Sequence[str], records: int) -> Iterator[str]:
-    """Yield errors of studies and analyses: columns or numbers of parties beyond those of Adult."""
+    """Yield errors of studies and analyses: columns, or numbers of parties, that Adult lacks."""
     for study in type(config.studies).model_fields:
         ordinal = getattr(getattr(config.studies, study), "ordinal", [])
         yield from _unknown(f"studies.{study}.ordinal", ordinal, adult)

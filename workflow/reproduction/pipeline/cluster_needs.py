@@ -1,6 +1,6 @@
 """Resources that jobs request from Snakemake.
 
-The time is at least five times that of the slowest job at full size. The memory suffices for a job
+The time is at least five times the time of the slowest job at full size. The memory is for a job
 and two Snakemake processes around it (200 MB each, docs/cluster.md). All jobs use one thread.
 """
 

@@ -79,10 +79,7 @@ def check_writable(folder: Path) -> None:
 
 
 def keep_from_others() -> None:
-    """Deny other users access to folders with original records.
-
-    A `DataError` reports a folder that this user cannot close.
-    """
+    """Close folders with original records to other users, or raise a `DataError`."""
     for folder in PRIVATE:
         try:
             kept_private(folder)

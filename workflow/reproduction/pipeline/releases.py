@@ -192,10 +192,7 @@ def check_published(
 def _uncounted(
     published: Mapping[str, Path], ledger: Path | str | None, *, needed: bool
 ) -> dict[str, str]:
-    """Return messages on releases that are not in the `ledger`.
-
-    If there is no ledger and it is `needed`, raise a `DeniableError`.
-    """
+    """Return messages on releases that the `ledger` lacks, or raise an error if it is `needed`."""
     if not published and not needed:
         return {}
     try:

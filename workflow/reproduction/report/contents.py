@@ -47,7 +47,7 @@ class Contents:
         return any(source.kind == "surrogate" for source in self.sources.values())
 
     def runs(self, tables: Iterable[str]) -> list[int]:
-        """Return the distinct numbers of replicates in those of `tables` that exist."""
+        """Return the distinct numbers of replicates in `tables`, as far as these exist."""
         found = (self.tables[name]["replicates"] for name in tables if name in self.tables)
         return sorted({int(n) for replicates in found for n in replicates.dropna().unique()})
 

@@ -107,10 +107,7 @@ def median_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Sum
 
 
 def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summary:
-    """Return the mean of `values` with Student's interval of level `confidence`.
-
-    The interval of a single value is infinite.
-    """
+    """Return the mean of `values` with Student's interval at a `confidence`; infinite for one."""
     sample = np.asarray(values, dtype=float)
     n = sample.size
     if not n or np.any(np.isnan(sample)):
@@ -124,10 +121,7 @@ def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summa
 
 
 def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return the factor by which the error of `published_replicates` widens our interval.
-
-    Our interval is from `replicates`; both errors are independent.
-    """
+    """Return how the error of `published_replicates` widens an interval from `replicates`."""
     return np.sqrt(1 + replicates / published_replicates)
 
 
@@ -310,10 +304,7 @@ def _middles(times: Counts, run: Positions) -> Positions:
 
 
 def percentile_interval(resampled: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of `resampled` values, of level `confidence`.
-
-    It is the whole line if a value is NaN.
-    """
+    """Return the interval of `resampled` values at a `confidence`; the whole line if any is NaN."""
     if np.isnan(resampled).any():
         return -np.inf, np.inf
     tail = (1 - confidence) / 2

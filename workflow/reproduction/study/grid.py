@@ -26,10 +26,7 @@ def values_of(grids: Sequence[Grid], column: str) -> list[Any]:
 
 
 def chunk_of(cells: Sequence[Cell], chunk: int, chunks: int) -> list[Cell]:
-    """Return every `chunks`-th of `cells`, from number `chunk` (0 is the first).
-
-    Neighbouring settings cost about the same, so chunks of this kind balance the cost.
-    """
+    """Return every `chunks`-th of `cells` from number `chunk` (0 is first), for balanced times."""
     if not 0 <= chunk < chunks:
         raise DeniableError(f"chunk {chunk} of {chunks} does not exist; count from 0")
     return list(cells[chunk::chunks])

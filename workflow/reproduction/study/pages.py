@@ -86,10 +86,7 @@ def agreement_of(what: str, table: "pd.DataFrame", section: str) -> AgreementCou
 
 
 def claims_tables(paper: str, *readings: str) -> tuple[AnalysisTable, ...]:
-    """Describe the tables of a `paper`'s claims, and of their interpretations (`readings`).
-
-    The baseline keeps only the verdicts of these tables.
-    """
+    """Describe the tables of a `paper`'s claims and their `readings`; the baseline has verdicts."""
     of_sentences = Columns(("claim",), by_chance=SAID + WORST + COUNTS, decided_elsewhere=True)
     found = [AnalysisTable(f"{paper}_claims", of_sentences)]
     if readings:

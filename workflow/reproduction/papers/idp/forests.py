@@ -59,10 +59,7 @@ class IdpForests:
         return [{"domain_factor": float(factor), "class": name} for factor, name in every]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return F-measures, shape (replicates, outputs).
-
-        A `cell` has method, epsilon and k, the latter two 0 if they do not apply.
-        """
+        """Return F-measures, shape (replicates, outputs). A `cell` has method, epsilon, k."""
         method, (training, test) = cell["method"], self._split
         refuse_unknown("method", method, (*REFERENCES, *idp.METHODS, *FOREST_COMPETITORS))
         runs = []

@@ -66,10 +66,7 @@ SHOWN_ESTIMATORS = {"EMS": "-", "maximum likelihood": "--"}
 
 @dataclass(frozen=True)
 class Attack:
-    """Rows of an `attack` under one `reading` (interpretation), selected by `neighbour`.
-
-    The `neighbour` contains this text. `title` is the title of a panel.
-    """
+    """Rows of an `attack` under a `reading`, with a text in `neighbour`, for a panel's `title`."""
 
     attack: str
     reading: str

@@ -83,10 +83,7 @@ class DependenceAssessment:
         return np.column_stack(columns)
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return dependences in a `cell`, from random tables, shape (`replicates`, pairs).
-
-        The `generator` draws the tables.
-        """
+        """Return dependences in a `cell`, drawn with `generator`, shape (`replicates`, pairs)."""
         protocol = self._protocol(cell)
         tables = protocol.tables(protocol.drawn_reports(self.data, generator, replicates))
         return self._measured(tables)
@@ -120,10 +117,7 @@ def rank_correlations(assessed: Floats, true: Floats) -> Floats:
 
 @cache
 def adjusted_rand(names: tuple[str, ...], first: rr.Clustering, second: rr.Clustering) -> float:
-    """Return the adjusted Rand index of two clusterings (Hubert and Arabie, 1985); 1 if equal.
-
-    The clusterings `first` and `second` partition the `names`.
-    """
+    """Return the adjusted Rand index of clusterings (Hubert and Arabie, 1985); 1 if equal."""
     with from_extras():
         from sklearn.metrics import (  # type: ignore[import-untyped] # noqa: PLC0415 - slow to import
             adjusted_rand_score,
@@ -139,10 +133,7 @@ def adjusted_rand(names: tuple[str, ...], first: rr.Clustering, second: rr.Clust
 def masked_pairs(
     protocol: rr.PairReports, data: Microdata, source: RandomSource
 ) -> dict[rr.Pair, Microdata]:
-    """Randomize the pairs of attributes of each party's record (4.3, step 3a).
-
-    The records are `data`, and `source` has the random numbers of the `protocol`.
-    """
+    """Randomize each pair of attributes in `data` by a `protocol`, `source` (4.3, step 3a)."""
     masked = {}
     for pair, channel in protocol.channels.items():
         part = data.project(pair)

@@ -117,10 +117,7 @@ def fig2(table: pd.DataFrame) -> Figure:
 
 @style.in_style
 def fig3(table: pd.DataFrame, best: str) -> Figure:
-    """Plot the `table` of Figure 3 with a panel for each p.
-
-    The thresholds are `best` by the published Table 1 ("paper") or by our Table 1 ("ours").
-    """
+    """Plot the `table` of Figure 3 at the `best` thresholds by Table 1 of "paper" or "ours"."""
     chosen = where(table, best=(best, "both"))
     whose = "[multirr]" if best == "paper" else "our Table 1"
     title = f"Figure 3: the four methods, at the best thresholds of {whose}"

@@ -21,10 +21,7 @@ AT = {"p": "p = {:g}", "t_v": "T_v = {:.0f}"}
 
 
 def in_short(tables: Tables) -> study.Verdicts:
-    """Return verdicts on equal risk, the waiver and stated ε, and counts of published numbers.
-
-    They come from the `tables` of a run.
-    """
+    """Return verdicts on equal risk, the waiver and stated ε, and counts, from `tables`."""
     verdicts = (_equal_risk, _waiver, _stated) if {*AUDITED} <= {*tables} else ()
     return study.Verdicts([verdict(tables) for verdict in verdicts], [*_numbers(tables)])
 

@@ -53,10 +53,7 @@ def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
-    """Return geometric mean ratios of our to published numbers in `results`, by p and T_v.
-
-    The ε of a row are the largest of its settings.
-    """
+    """Return geometric means of our / published `results` by p and T_v, with the largest ε."""
     printed = results.dropna(subset=["published"])
     keys = [*READING, "p", "t_v"]
     logs = np.log(printed["regenerated"] / printed["published"])
@@ -149,10 +146,7 @@ def printed_table(tables: Tables, name: str) -> dict[str, Any]:
 
 
 def readings(tables: Tables) -> dict[str, Any]:
-    """Return the agreement with published numbers from `tables`, by interpretation.
-
-    The interpretation as published comes first.
-    """
+    """Return the agreement with published numbers from `tables`, for the published matrix first."""
     found = tables["multirr_agreement"]
     missed = tables.get("multirr_misfit", found.iloc[:0])
     printed = is_as_printed(found)

@@ -139,10 +139,7 @@ class _Simulation:
         return _counts_of_sets(self.files[file], k, self.subsets, self.subset_seed)
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
-        """Assign the records of `true` tables to blocks, shape (replicates, blocks, cells).
-
-        The `generator` draws the assignment.
-        """
+        """Split `true` tables into random blocks with `generator`, (replicates, blocks, cells)."""
         sizes = rrba.block_sizes(int(true[0].sum()), self.block_size)
         return np.concatenate([rrba.split_blocks(table, sizes, 1, generator) for table in true])
 

@@ -22,9 +22,8 @@ KEYS = ("method", "epsilon", "domain_factor", "k")
 class Tables:
     """The evidence of one data set: records, means of the SSE, and F-measures of forests.
 
-    `data` are the original records. `sse` comes from
-    `reproduction.papers.idp.sse.expected_table`. `forests` is idp_fig5 or idp_fig6, with 0 for
-    settings that do not apply.
+    `data` are the original records. `sse` comes from `reproduction.papers.idp.sse.expected_table`.
+    `forests` is idp_fig5 or idp_fig6, with 0 for settings that do not apply.
     """
 
     data: NumericMicrodata
@@ -80,10 +79,7 @@ class Tables:
         return Cells(KEYS, {key: row for key, row in self.errors.items() if key[-1]}).values_of("k")
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
-        """Return the best k of iDP-CBLS `among` several, with its SSE.
-
-        The ε is `epsilon`, and the domain factor is `factor`.
-        """
+        """Return the best k of iDP-CBLS `among` several at `epsilon` and `factor`, with its SSE."""
         of = [(k, self.sse_of("idp_cbls", epsilon, factor, k)) for k in among]
         return min(require_any(of, "k to choose from"), key=lambda found: found[1]["median"])
 

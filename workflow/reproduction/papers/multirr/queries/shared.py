@@ -79,11 +79,7 @@ def stated(
     given: str,
     value: float,
 ) -> Stated:
-    """Return RR-Clusters at a `value` of "p" for all attributes, or of "epsilon" for a record.
-
-    `given` is the name of the value. `domain`, `clusters`, `matrix` and `mechanism` are arguments
-    of `deniable.randomized_response.rr_clusters`.
-    """
+    """Return RR-Clusters at a `value` of "p" for all attributes, or of "epsilon" for a record."""
     p = value if given == "p" else rr.p_of_epsilon(domain, value, matrix, clusters, mechanism)
     protocol = rr.rr_clusters(domain, clusters, p, matrix, mechanism)
     return Stated(protocol, {"p": p} | rr.epsilons(protocol))

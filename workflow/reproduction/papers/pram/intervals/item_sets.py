@@ -68,10 +68,7 @@ def item_channel(epsilon: float) -> KeepOrReplace:
 
 @dataclass(frozen=True, eq=False)
 class PramItemSets:
-    """Simulator of estimated supports of item sets in a `model`.
-
-    The default is `LatentClasses.drawn`.
-    """
+    """Simulator of estimated supports in a `model`, by default `LatentClasses.drawn`."""
 
     model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
@@ -89,10 +86,7 @@ class PramItemSets:
         return [{"measure": measure} for measure in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs).
-
-        A `cell` has size, epsilon (of an item) and records.
-        """
+        """Return outputs, shape (replicates, outputs). A `cell` has size, epsilon, records."""
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))

@@ -157,10 +157,7 @@ class SurveyDesign:
         return np.asarray(drawn @ self.within)
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
-        """Return the true variances of a weighted `estimator` with a `channel`.
-
-        Ratios are linearized.
-        """
+        """Return true variances of a weighted `estimator` with a `channel`; ratios linearized."""
         second = channel.second_moments(channel.reported(self.within))
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
