@@ -26,17 +26,17 @@ class CollectedSettings(RecordOptions):
     size: Annotated[int, Field(ge=2, le=8)] = 2
     """Number of columns of a table. All combinations are collected, with at most 50,000 cells."""
     answers: Literal["view", "table", "all", "memory"] = "view"
-    """An answer is about a view (tables without a common column), one table, or all tables
-    ([multirr], 4.3), with ε added over tables. With `memory` each column is randomized once,
+    """Each client answers about a view (tables without a common column), one table, or all tables
+    ([multirr], 4.3). The ε of these tables are added. With `memory` each column is randomized once,
     uniformly, for all tables, and ε is added over columns."""
     p: Probability | None = None
     """Probability of a true answer."""
     epsilon: Epsilon | None = None
     """Exact ε of the record of a client."""
     update: Literal["uniform", "pooled", "first_version", "second_version"] = "uniform"
-    """Table that a block receives. It is uniform (smallest errors at equal exact ε), estimated from
-    all earlier blocks, or by equation (4), from all answers and the last table (needs `block: 1`)
-    or from the last block."""
+    """Table that a block receives: `uniform` (smallest errors at equal exact ε), or `pooled`, the
+    estimate from all earlier blocks. By equation (4), `first_version` (with `block: 1`) uses all
+    answers and the last table, and `second_version` the last block."""
     floor: Coverage | None = None
     """The smallest of m cells is `floor` / m, which bounds ε. Required with `pooled`, not for
     `uniform`. A version without it has no finite ε, and needs `p` and `accept: [no_floor]`."""

@@ -50,9 +50,9 @@ class ColumnsSettings(ChannelOptions):
     mechanisms: dict[str, str] = Field(default_factory=dict)
     """Kinds of the channels of single columns."""
     split: Literal["even", "size", "optimal", "each"] = "even"
-    """The budget allocation is equal, by the logarithm of the number of categories, or by the
-    smallest expected error of `tables`. With `each`, each column or cluster has all of `epsilon`,
-    and the record has their sum (not with `beta` and `breach`)."""
+    """Budget allocation: equal (`even`), by the logarithm of the number of categories (`size`), or
+    with the smallest expected error of `tables` (`optimal`). With `each`, each column or cluster
+    has all of `epsilon`, and the record has their sum (not with `beta` and `breach`)."""
     responses: Literal["any", "categories"] = "any"
     """Randomized values. Other values than categories, such as sets of categories, often have a
     smaller variance."""
@@ -63,9 +63,8 @@ class ColumnsSettings(ChannelOptions):
     p: Probability | None = None
     """Probability p of [multirr], 6.3.1."""
     matrix: Annotated[PrintedMatrix | PramMatrix, Field(discriminator="kind")] | None = None
-    """Matrices of PRAM. With `p` the name of an interpretation of the RR matrix, which is `keep`,
-    `printed` or `diagonal`, in full `{kind: printed, reading: keep}`. The default is `keep` with
-    `p`."""
+    """Matrices of PRAM. With `p`, an interpretation of the RR matrix: `keep`, `printed` or
+    `diagonal`, in full `{kind: printed, reading: keep}`. The default is `keep` with `p`."""
     cluster_mechanism: ClusterMechanism | None = None
     """One matrix for a cluster, of at most 1,000 joint cells and with at least 10 records per cell,
     or one matrix for each column. With `p` only. The default is `joint` with `p`."""

@@ -33,8 +33,8 @@ class ClustersSettings(Strict):
 
     source: Annotated[str, Field(min_length=1, alias="from")]
     """`records` are the original records, and `secure_sum` exact tables of the files of several
-    parties, both a risk. All else is the name of an earlier release of the same columns and
-    population, or of another part of its respondents."""
+    parties, both a risk. Any other text is the name of an earlier release of the same columns
+    and population, or of another part of its respondents. Its ε counts too."""
     total: Annotated[str, Field(min_length=1)] | None = None
     """File of `deniable secure-sum total` (docs/secure-sum.md), with `secure_sum` only."""
     by: Literal["attributes", "attributes_inverted"] | None = None
@@ -54,7 +54,7 @@ class ClustersSettings(Strict):
         return self
 
     def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], Origin]":
-        """Return the clusters of the schema's columns, and the information that they follow from.
+        """Return the clusters of the schema's columns, and the information from which they follow.
 
         Raises `DeniableError` if `given` lacks the records or the release, or the release has other
         columns.

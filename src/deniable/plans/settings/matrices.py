@@ -157,8 +157,9 @@ class DesignedMatrix(_FromRecords):
     """Whether the expected frequencies of the randomized values are the original ones."""
     weight: WeightColumn = None
     loss: Literal["changed", "trace", "worst_cell"] = "changed"
-    """Expected proportion of changed records (at most 40 cells), sum or maximum of the variances of
-    estimates (at most 24 cells). See docs/optimized-matrices.md."""
+    """Expected proportion of changed records (`changed`, at most 40 cells), or the sum (`trace`) or
+    maximum (`worst_cell`) of the variances of estimates (at most 24 cells). See
+    docs/optimized-matrices.md."""
 
     @property
     def is_invariant(self) -> bool:

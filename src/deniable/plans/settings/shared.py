@@ -114,8 +114,8 @@ class ChannelOptions(RecordOptions, PrivacyOptions):
     epsilon: TargetEpsilon | None = None
     """Exact ε of a record, never exceeded. Channels have at most 30."""
     order: OrderName = "permuted"
-    """Order of the protected records. The order of the file re-identifies records to all people
-    who know it."""
+    """Order of the protected records. By the order of the file, all people who know this order can
+    re-identify records."""
 
     def completed(self, plan: "AnyPlan", matrix: Any) -> "AnyPlan":
         """Return the `plan` with order, part and requirement, which a `matrix` may have."""

@@ -109,8 +109,8 @@ class AssessmentGrid(Strict):
 
     matrix: Matrices
     method: Values[rr.Assessment]
-    """Section 4.1 (dependences of randomized values, or estimated ones), 4.2, or 4.3 (randomized
-    pairs, by one matrix or two)."""
+    """Section 4.1 (`attributes`: dependences of randomized values, `attributes_inverted`: estimated
+    ones), 4.2 (`secure_sum`), or 4.3 (pairs randomized by one matrix or by two)."""
     p: Probabilities
 
 

@@ -37,8 +37,8 @@ class ConvergenceGrid(Strict):
     p: Values[Probability]
     """Probability of a truthful answer."""
     update: Values[Literal["printed", "printed_first_version", "projected", "pooled", "uniform"]]
-    """Next table: by the published rule, by this rule with equation (4), projected, from all blocks
-    pooled, or no update."""
+    """Next table: by Algorithm 1 in its second version (`printed`) or first version, from the last
+    block by projection (`projected`), from all blocks (`pooled`), or no update (`uniform`)."""
 
 
 class ConvergenceStudy(StudySettings[ConvergenceGrid]):
