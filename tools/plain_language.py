@@ -45,7 +45,7 @@ PRIVATE = re.compile(
     r"|stands? in(?: for)?|settled|anew|stale|faults?|mend(?:s|ed|ing)?|designed channels?"
     r"|publicly drawn|streams? of chance|true DP|portions?|printed"
     r"|readings|(?:a|the|this|that|each|every|one|which|other|first|second) reading"
-    r"|\d{2,3}(?:,\d{3})* runs|shares? of (?!the key)|(?<!equivalence )margins"
+    r"|\d{2,3}(?:,\d{3})* runs|shares? of (?!the key)|(?<!equivalence )margins(?!\.csv)"
     r"|(?:the|all|these|such|many|randomized|observed|from|of|n|n_k) reports"
     r"|reports? of (?:a|the|each|one) (?:person|respondent|record|individual))\b",
     re.IGNORECASE,
