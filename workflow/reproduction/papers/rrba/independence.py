@@ -124,8 +124,8 @@ class IndependencePower:
     """Simulator of the rates at which methods reject independence, all at one exact ε.
 
     Trials are as in `Table3`. A setting has `k`, `margins`, `pattern`, `n`, `effect`,
-    `epsilon`, `sampled_tables` and `small_cells`. With the effect 0, the first look at the sizes is after
-    `replicates` trials, and the last one after at most `most_replicates`.
+    `epsilon`, `sampled_tables` and `small_cells`. With the effect 0, the first look at the sizes is
+    after `replicates` trials, and the last one after at most `most_replicates`.
     """
 
     def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:
