@@ -85,7 +85,7 @@ def test_the_waiver_covers_files_and_one_attribute() -> None:
     assert f"For each attribute of a file, {each}" in once.found
     assert "at most 60.0 times the claimed ε (1.00 → 60.0: sex" in once.found
     assert "up to 5.00 where 0 is claimed (a, joint pairs, p = 0.1)" in once.found
-    assert "in 0 of 2 cases, from 1 to 1,000 parties; their ε is at most 2.00 times" in once.found
+    assert "in 0 of 2 cases, from 1 to 1,000 parties. Their ε is at most 2.00 times" in once.found
     assert "(matrix keep, p = 0.1 and 0.7)" in once.found
 
 

@@ -94,7 +94,7 @@ def _waiver(tables: Tables) -> study.PrivacyVerdict:
         "“As if released only once” (4.3)",
         f"Of d attributes, 4.3 releases each one d − 1 times.{''.join(said)} Secure sums of "
         f"{releases} releases of one binary attribute keep the ε of one in {kept} of {len(table)} "
-        f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties; their ε is "
+        f"cases, from {table['parties'].min()} to {table['parties'].max():,} parties. Their ε is "
         f"at most {at_most(binary['times'].max())} times the ε of one release (matrix "
         f"{joined(table['matrix'].unique())}, {_values('p', table['p'])}).",
         "waiver",

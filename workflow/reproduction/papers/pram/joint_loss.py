@@ -2,8 +2,8 @@
 
 Matrices R1 and R2 that are invariant for the two marginals of a joint distribution pi preserve both
 marginals, but the joint distribution of randomized values is R1' pi R2. The study compares it with
-one matrix that is invariant for the joint distribution, at the same ε for a change of both values,
-and with an analyst who inverts the known R1 and R2.
+one matrix that is invariant for the joint distribution, at the same ε for a change of both values.
+It also compares it with an analyst who inverts the known R1 and R2.
 """
 
 from dataclasses import dataclass
