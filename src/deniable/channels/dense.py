@@ -75,8 +75,8 @@ class DenseChannel(Channel):
             reference = distribution(given, "the reference")
             if np.any((reference @ P == 0) & P.any(axis=0)):
                 raise ChannelError(
-                    "a randomized value of some category has probability 0 under the reference; "
-                    "give that category a positive probability"
+                    "no category with a positive probability in the reference gives some "
+                    "randomized value; give a positive probability to a category that gives it"
                 )
             object.__setattr__(self, "reference", reference)
 
@@ -90,7 +90,7 @@ class DenseChannel(Channel):
 
     @cached_property
     def singular(self) -> bool:
-        """Whether there are fewer values than categories, or the condition is beyond 1e12."""
+        """Whether there are fewer values than categories, or the condition number exceeds 1e12."""
         return self.reports < self.size or bool(np.linalg.cond(self.entries) > MAX_CONDITION)
 
     @cached_property

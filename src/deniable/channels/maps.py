@@ -220,7 +220,7 @@ class LinearMaps(ABC):
         """Return `counts` as proportions of their sums, and the sums; check that they are counts.
 
         Counts and proportions have the shape (..., reports), and sums (..., 1), or () for a single
-        table. Raises `ChannelError`.
+        table. Raises `ChannelError` if counts are negative, not finite, all zero, or do not fit.
         """
         values = self._fitting(counts, "counts", self.reports)
         if not np.isfinite(values).all() or (values < 0).any():

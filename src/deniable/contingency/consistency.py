@@ -10,7 +10,7 @@ effect is equal. The effects of a table are orthogonal. So
   marginal, it moves this marginal to its average and spreads the change evenly. It is the solution
   if it has no negative cell;
 - otherwise the effects are the variables of a quadratic program, or of a linear one for absolute
-misfit (`deniable.contingency.programs`). Agreement then needs no constraint and no tolerance.
+  misfit (`deniable.contingency.programs`). Agreement then needs no constraint and no tolerance.
 
 Unobserved tables are reconstructed with the others. They take the effects that some observed table
 has; the rest minimize the sum of squares, as in [rrba]. Unobserved interactions then make the table
@@ -199,8 +199,8 @@ def consistent_tables(
     """Return the distributions closest to noisy tables that agree on all shared marginals.
 
     The result maps attributes to arrays, first of the observed tables and then of the wanted ones.
-    A `DeniableError` is raised if tables differ in an attribute's categories, or none has a wanted
-    one.
+    A `DeniableError` is raised if tables differ in an attribute's categories, or a wanted attribute
+    is in no table.
 
     Parameters
     ----------
@@ -209,7 +209,8 @@ def consistent_tables(
     wanted : sequence of sequences of str
         Further tables to reconstruct, over attributes of the tables.
     norm : "l2" or "l1"
-        Norm of the misfit. ``l2`` weights squares by precision, ``l1`` differences by its root.
+        Norm of the misfit. ``l2`` weights squares of differences by the precision of the tables,
+        ``l1`` absolute differences by its root.
 
     Examples
     --------

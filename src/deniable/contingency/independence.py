@@ -73,7 +73,7 @@ LEAST_RECORDS = 30.0
 LEAST_DISTANCE = 3.0
 VALIDITY_RULE = (
     f"each expected count of randomized values is at least {LEAST_EXPECTED:g} (with more values "
-    "than cells, n over the largest weight of a value); the values are as informative on even "
+    "than cells, records over the largest weight of a value); values are as informative on even "
     f"marginals as at least {LEAST_RECORDS:g} original answers; and each proportion in a marginal "
     f"that the null leaves free is fitted at least {LEAST_DISTANCE:g} standard errors above zero"
 )
@@ -131,7 +131,8 @@ def channel_test(
     Parameters
     ----------
     reports : non-negative counts, shape (..., reports)
-        Counts of randomized values, not estimates; for a product channel over `report_shape`.
+        Counts of randomized values, not estimates. For a product channel they are the cells of
+        `Channel.report_shape`.
     channel : Channel over the joint cells, not singular
     model : LogLinearModel
         The null, such as `LogLinearModel.independence(shape)`.

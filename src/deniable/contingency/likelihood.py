@@ -113,8 +113,8 @@ def fit_through_channel(
         )
     if channel.singular:
         raise SingularChannelError(
-            f"the channel over {channel.size} categories is singular; randomized values cannot "
-            "distinguish between models"
+            f"the channel over {channel.size} categories is singular: randomized values cannot "
+            "distinguish between models; change its probabilities"
         )
     counts = np.asarray(reports, dtype=float)
     channel.frequencies(counts)  # raises the same errors as an estimate

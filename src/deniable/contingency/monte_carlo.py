@@ -79,8 +79,8 @@ class LaplaceRelease:
 class RandomizedRelease:
     """Counts estimated from randomized values through a `channel` (local privacy).
 
-    Each record is randomized separately. The table is post-processing and has the channel's
-    epsilon.
+    Each record is randomized separately. The table is computed from the randomized values alone
+    (post-processing), so it has the channel's epsilon.
     """
 
     channel: Channel
@@ -218,9 +218,8 @@ def test_against_true_statistic(
     This is our interpretation of [rrba], 7.3.1, for tables with Laplace noise. There are no
     critical values, so "we used the true values of the attributes as the values for the comparison
     with noisy data (they are known in advance)". The test has no level, and needs the original
-    tables.
-    The `noisy` and the `true` counts have the shape (..., cells); for `records` and `model` see
-    `asymptotic_test`.
+    tables. The `noisy` and the `true` counts have the shape (..., cells); for `records` and `model`
+    see `asymptotic_test`.
 
     Examples
     --------
