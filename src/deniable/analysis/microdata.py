@@ -127,9 +127,9 @@ def synthetic_records(
     With the `basis` "clusters", the records have the estimated distribution of each cluster, up to
     rounding to whole records. Clusters are matched at random, so columns of different clusters are
     independent. With the basis "weights", `protected` records are repeated. Strata keep their
-    proportions. There are so many `records`, at least 1, drawn by the `seed`, at least 0. Raises
-    `DeniableError` if `records` is below 1, a channel reveals nothing about some categories, or the
-    basis is "weights" and randomized values are not categories.
+    proportions. `records`, at least 1, is their number, and the `seed`, at least 0, decides the
+    draws. Raises `DeniableError` if `records` is below 1, a channel reveals nothing about some
+    categories, or the basis is "weights" and randomized values are not categories.
     """
     tables, domain = protected.clusters(), schema.domain()
     if basis == "weights" and not all(table.returns_categories for table in tables):

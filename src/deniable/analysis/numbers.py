@@ -38,7 +38,7 @@ def summarized(
 
     A quantile is the smallest point up to which the consistent distribution has the proportion, one
     of `shares`, or the end of its interval if that point lies outside. The interval inverts tests
-    of the distribution function (Woodruff, 1952). It contains each point q if, by the intervals of
+    of the distribution function (Woodruff, 1952). It contains a point q if, by the intervals of
     the unbiased estimate, the proportion up to q may reach the given one, and the proportion below
     q may be smaller. Raises `DeniableError` if a proportion is not in (0, 1).
     """

@@ -146,7 +146,8 @@ class Released(ItemSetEstimates):
         There is one row per statistic, in the unit of the column, on its grid, among values that
         are not missing. See `deniable.analysis.numbers.summarized`. The levels of the `quantiles`
         are in (0, 1). `names` and `**options` are as in `margins`, but masked numbers only have the
-        target "file". Raises `DeniableError` for columns not released as numbers, and other levels.
+        target "file". Raises `DeniableError` if a column is not released as numbers, or a level is
+        not in (0, 1).
         """
         named = None if names is None else self._named(names)
         masked = self.responses.numbers(named, quantiles, **options)
@@ -299,10 +300,10 @@ class Released(ItemSetEstimates):
     ) -> pd.DataFrame:
         """Return synthetic records that have the estimated distribution of each cluster.
 
-        See `deniable.analysis.microdata.synthetic_records`. There are so many `records`, at least
-        1, by default as many as protected ones, drawn by the `seed`, from 0. With the `basis`
-        "clusters", the estimated cells of all clusters are matched at random. With "weights", the
-        protected records are repeated by their adjusted weights.
+        See `deniable.analysis.microdata.synthetic_records`. `records`, at least 1, is their
+        number, by default the number of protected records. The `seed`, from 0, decides the draws.
+        With the `basis` "clusters", the estimated cells of all clusters are matched at random. With
+        "weights", the protected records are repeated by their adjusted weights.
         """
         self._refuse_without_records("synthetic records")
         number = self.records if records is None else records

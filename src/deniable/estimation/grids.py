@@ -66,7 +66,9 @@ def grid_estimate(
     tables, records = frequencies.reshape(-1, channel.reports), np.reshape(totals, -1)
     found = np.full((len(tables), channel.size), 1 / channel.size)
     if np.any((tables > 0) & (found @ matrix == 0)):
-        raise ChannelError("there are randomized values that the channel cannot produce")
+        raise ChannelError(
+            "there are randomized values that the channel cannot produce; correct the counts"
+        )
     before = np.full(len(tables), -np.inf)
     going = np.arange(len(tables))
     for _ in range(iterations):

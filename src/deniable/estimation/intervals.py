@@ -68,8 +68,8 @@ class Intervals:
     Attributes
     ----------
     estimate, low, high, standard_error : arrays of one shape, (..., proportions or functionals)
-        The standard error is the root of the unbiased plug-in for each method, NaN where it is
-        negative. With the bootstrap it is the standard deviation of the resampled estimates.
+        For each method the standard error is the root of the unbiased plug-in, NaN if the plug-in
+        is negative. With the bootstrap it is the standard deviation of the resampled estimates.
     """
 
     estimate: Floats

@@ -88,7 +88,10 @@ def bounded_proportions(
         return values, errors, np.minimum(low, 1 - least), np.maximum(high, least)
     n = int(counts.sum())
     if n < 2 and target == "population":
-        raise ChannelError("the variance in the population cannot be estimated from one record")
+        raise ChannelError(
+            "the variance in the population cannot be estimated from one record; give at least 2, "
+            "or the target 'file'"
+        )
     values, c = functionals @ counts / n, 1.0 if target == "file" else 2 - 1 / n
     unbiased = (n / (n - 1)) ** (1 if target == "file" else 2) if n > 1 else np.nan
     errors = np.sqrt(np.maximum(values * (1 - values), 0.0) * unbiased * c / n)

@@ -28,7 +28,7 @@ MAX_NEWTON_STEPS = 50
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_LENGTH = 2.0**-20
 LEAST_PROMISE = 1e-12
-LEAST_SHARE = 0.01  # of a proportion that remains after a jump
+LEAST_SHARE = 0.01  # smallest part of a proportion that remains after a jump
 LEAST_MASS = 2.0**-52  # of all categories together, as much as rounding errors can hide
 FIRST_REACH = 4.0
 Step = tuple[Floats, float, float]
@@ -229,7 +229,9 @@ def expectation_maximization(
         step = partial(_step, observed, float(records), forth, back)
         found, steps, lacking = _climb(step, channel.size, tolerance, iterations)
         if not np.isfinite(lacking):
-            raise ChannelError("there are randomized values that the channel cannot produce")
+            raise ChannelError(
+                "there are randomized values that the channel cannot produce; correct the counts"
+            )
         proportions[table] = found
         gap, most = max(gap, lacking), max(most, steps)
     if gap > tolerance:

@@ -136,7 +136,7 @@ def weighted_intervals(
     functionals: npt.ArrayLike | None = None,
     inverse: Inverse = "least",
 ) -> Intervals:
-    """Return weighted estimates with intervals, for records drawn one by one; several samples.
+    """Return weighted estimates with intervals, for samples of records drawn one by one.
 
     It forms no covariance matrix. For clusters and covariances see `survey_estimate`.
 
@@ -313,7 +313,7 @@ def survey_estimate(
 
 
 def student(freedom: Floats, confidence: float) -> Floats:
-    """Return the standard errors to either limit for a `confidence`, by Student's t.
+    """Return the number of standard errors to either limit for a `confidence`, by Student's t.
 
     Infinite degrees of `freedom` give the normal distribution.
     """
