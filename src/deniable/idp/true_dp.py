@@ -1,7 +1,7 @@
 """Generate synthetic numeric records and classifiers with epsilon-differential privacy.
 
 They compete with [idp]'s methods at the same budget. The class of each record is public, and so are
-the bounds [0, U_j]. Neighbours are files that differ in the values of one record.
+the bounds [0, U_j]. Two files are neighbours if the attributes of one record differ.
 
 **Histograms.** For each attribute, the records of each class are counted in bins of equal width.
 Every count gets discrete Laplace noise of scale 2 / epsilon_j. *Proof of epsilon:* a record that
@@ -196,7 +196,7 @@ def class_medians(
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """Predicts class `above`, 0 or 1, over a `threshold` of `attribute`, otherwise the other."""
+    """A rule: class `above`, 0 or 1, over the `threshold` of `attribute`, else the other class."""
 
     attribute: int
     threshold: float
@@ -216,8 +216,8 @@ def rule_log_densities(
     The score of a rule is the summed weight of the correctly classified records. The `weights` of
     classes are public and at most 1, so one record changes the score by at most 1. Widths are in
     units of U, `upper`. The `values` of the attribute and `labels`, 0 or 1, have the shape
-    (records,). A rule drawn by the log weights has `epsilon`. Edges have the shape (records + 2,),
-    log weights (2, records + 1): by class above the threshold and interval.
+    (records,). A rule drawn by the log weights is `epsilon`-private. Edges have the shape (records
+    + 2,), log weights (2, records + 1): by class above the threshold and interval.
     """
     column = np.clip(np.asarray(values, dtype=float), 0.0, upper)
     order = np.argsort(column, kind="stable")

@@ -93,7 +93,8 @@ def find_breaches(
     Upward: Pr(Q) < rho_1 and Pr(Q | value) > rho_2. Downward: Pr(Q) > rho_2 and Pr(Q | value) <
     rho_1. Values that are impossible under the prior cause none. The `channel` has at most 4,096
     categories. The `prior`, shape (size,), is a distribution over them, and `members` are the codes
-    of Q, at least one. Raises `ChannelError`, and `DeniableError` unless 0 < `rho_1` < `rho_2` < 1.
+    of Q, at least one; otherwise `ChannelError` is raised. Raises `DeniableError` unless 0 <
+    `rho_1` < `rho_2` < 1.
 
     Examples
     --------

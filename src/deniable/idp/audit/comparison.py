@@ -42,7 +42,8 @@ def compare_estimates(
 
     The `generator` draws the release again, `redraws` times, to measure coverage. The result has
     the estimates, by `deniable.idp.estimate_numbers` of the `mechanism`, with ``true``,
-    ``covered``, ``coverage`` and ``redraws``. Without an interval both are empty.
+    ``covered``, ``coverage`` and ``redraws``. Without an interval, ``covered`` and
+    ``coverage`` are empty.
     """
     domains, inner = mechanism.domains, mechanism.domains.inner(original.values)
     found = [x for column in domains.outer(inner).T for x in statistics(column).values()]
@@ -74,8 +75,8 @@ def measure_utility(
 ) -> pd.DataFrame:
     """Return measures of the utility and of the disclosure risk of a test release.
 
-    The `original` and `protected` records have one order. `seed` is for the intruder and the
-    forests.
+    The `original` and the `protected` records are in the same order. The `seed` is for the intruder
+    and the random forests.
 
     Columns are ``measure``, ``class``, ``value``, ``reference``, ``reference_is``. The measures are
 

@@ -56,7 +56,8 @@ def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats
 def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:
     """Return the visible numbers about blocks of one attribute in a shuffled file, without labels.
 
-    They are the number of blocks and, by other attribute, the sum of squared common records.
+    They are the number of blocks, and for each other attribute the sum of squared numbers of common
+    records.
     """
     found = [np.unique(blocks).size]
     for other in others:

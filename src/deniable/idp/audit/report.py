@@ -246,7 +246,7 @@ class MethodAudit:
             yield self.row(*of, records_beyond=beyond, note=note)
 
     def of_records(self, reading: str) -> dict[str, Any]:
-        """Return the row, in a `reading`, of released records if clusters are formed again."""
+        """Return the row, in a `reading`, of released records if each file has its own clusters."""
         shipped = self.shipped
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
