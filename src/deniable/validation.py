@@ -191,7 +191,7 @@ class _Place:
 
     @classmethod
     def of(cls, location: Sequence[int | str], model: type[BaseModel], whole: str) -> "_Place":
-        """Return the place of pydantic's `location`, where tags of unions are between options."""
+        """Return the place of pydantic's `location`, without the tags of unions between options."""
         path, holder, kinds = "", model, (model,)
         for part in location:
             if len(kinds) > 1:

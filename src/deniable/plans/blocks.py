@@ -62,7 +62,7 @@ class Block:
         return np.asarray((self.prior + NEARLY_NONE) / (self.prior + NEARLY_NONE).sum())
 
     def _shares_of(self, attribute: Attribute) -> Floats:
-        """Return 1 where a proportion of an attribute has a category, (categories, proportions)."""
+        """Return 1 if a category is in a proportion, else 0; shape (categories, proportions)."""
         if attribute.name not in self.points:
             return np.eye(attribute.size)
         points = self.points[attribute.name]

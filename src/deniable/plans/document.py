@@ -67,8 +67,8 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
     """Rebuild a plan from its JSON document, and compare the plan with all statements in it.
 
     `plan_to_json` returns such `values`; a block ``release`` is ignored. Raises `DataError` if the
-    document is not a plan or has unknown fields. Also if it states other epsilons, guarantees or
-    risks than follow from its channels and schema. Messages begin with the place, `where`.
+    document is not a plan, has unknown fields, or states other epsilons, guarantees or risks than
+    follow from its channels and schema. Messages begin with the place, `where`.
     """
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         other = isinstance(values, dict) and values.get("format") == "deniable-schema"

@@ -113,10 +113,10 @@ class Client:
     The client `name` has a true code for each attribute of the `domain` in `values`. They leave the
     client through channels only, with draws from a secret `source`. A client trusts nobody. It
     computes the exact epsilon of a question from its tables. It refuses questions beyond its
-    `budget`, the largest epsilon of all answers together, above 0 and possibly infinite. An example
-    is a table with a zero cell, which would reveal the true value. A repeated question gets the
-    same answer again, so a lost message uses no privacy budget. Questions of two aggregators that
-    differ in any field are two questions.
+    `budget`, the largest epsilon of all answers together, above 0 and possibly infinite. For
+    example, it refuses a table with a zero cell, which would reveal the true value. A repeated
+    question gets the same answer again, so a lost message uses no privacy budget. Questions of two
+    aggregators that differ in any field are two questions.
 
     If a client continues, `answered` has its earlier answers. `agreed` raises `DeniableError` for a
     question that is not in the plan. A client refuses an infinite epsilon, unless it is

@@ -152,7 +152,7 @@ class TableAnswers:
     """All answers about one table, block by block.
 
     `keep` is p, in (0, 1). Numbers of answers, `reports`, and distributions of fake answers,
-    `fake`, have the shape (blocks, cells). If clients have a memory, one `channel` produced all
+    `fake`, have the shape (blocks, cells). If clients have a memory, the `channel` produced all
     answers. Raises `DeniableError` if `reports` are not counts.
     """
 

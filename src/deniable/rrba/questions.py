@@ -208,8 +208,8 @@ def design_collection(
 def section_5_block(cells: Sequence[int], questions: int) -> int:
     """Return the number of clients of a block by section 5 of [rrba].
 
-    By that section, a block suffices if it has one answer about a table per cell of the
-    table. So this is the largest number of `cells` of a table, times the number of `questions`,
+    By that section, a block suffices if its number of answers about a table is the table's number
+    of cells. So this is the largest number of `cells` of a table, times the number of `questions`,
     which clients receive in turn. The section's criterion of convergence does not depend on the
     block size; see docs/findings.md.
 

@@ -20,7 +20,7 @@ COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
 class Coder:
-    """Reader of the values of a `column`, as codes of its attribute, or numbers without a grid.
+    """Reader of values of a `column`, as codes of its attribute, or as numbers without a grid.
 
     Raises `DataError` if the schema declares another type than `kind`, the type in the file.
     """

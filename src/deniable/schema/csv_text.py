@@ -307,7 +307,7 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def _found_delimiter(sample: str) -> str:
-    """Return the delimiter with which most lines have the width of the first, then the widest."""
+    """Return the delimiter that gives most lines the width of the first; of equals, the widest."""
     lines = re.split(r"\r\n|\n|\r", sample)
     whole = [line for line in lines[:-1] or lines if line.strip()]
 

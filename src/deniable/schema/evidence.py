@@ -107,7 +107,7 @@ class ColumnEvidence:
 
     @property
     def suspects(self) -> list[str]:
-        """Other numbers in `CODES` that may be codes: beyond a gap, or all negative numbers."""
+        """Other numbers in `CODES` that may be codes: beyond a gap, or if no other is negative."""
         if not self.numbers:
             return []
         negative = [each for each in self.usual if self.number(each) < 0 <= self.ends[0]]

@@ -193,7 +193,7 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
 
 
 def rows_of(columns: int, rows: int = PORTION) -> int:
-    """Return the number of records in a batch of `columns` columns, at most `rows`."""
+    """Return the number of records in a batch, at most `rows`, and fewer for many `columns`."""
     return max(min(rows, MAX_VALUES // max(columns, 1)), 1)
 
 
