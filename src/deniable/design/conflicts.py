@@ -244,7 +244,7 @@ def refuse_unestimable(
         bounded = [group for group in wanted.groups if group.kind == "epsilon"]
         if zeros and bounded:  # a zero in a column makes all of it zero
             zeros = [zeros[0], *bounded]
-            reason = ", because a response of only some categories has no finite epsilon"
+            reason = ", because epsilon is infinite if only some categories can give a response"
     remedy = ""
     if any(group.kind in ("forbidden", "allowed") for group in zeros):
         remedy = ", or allow one of the transitions"

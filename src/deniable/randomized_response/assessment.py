@@ -36,7 +36,7 @@ from deniable.sampling import RandomnessSource
 PairCounts = Mapping[Pair, Counts]  # tables of randomized values, shape (..., rows, columns)
 
 PairTables = Mapping[Pair, Floats]
-"""Two-way tables whose dependence is measured, shape (..., rows, columns)."""
+"""Two-way tables for measures of dependence, shape (..., rows, columns)."""
 
 
 def two_way_counts(data: Microdata) -> dict[Pair, Counts]:

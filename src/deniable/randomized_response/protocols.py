@@ -139,7 +139,10 @@ class Protocol:
                 f"{', '.join(sorted(self.domain.names))}; each attribute belongs to one cluster"
             )
         if len(self.channels) != len(self.clusters):
-            raise DeniableError(f"{len(self.clusters)} clusters, but {len(self.channels)} channels")
+            raise DeniableError(
+                f"{len(self.clusters)} clusters, but {len(self.channels)} channels; give one "
+                "channel per cluster"
+            )
         for cluster, channel in zip(self.clusters, self.channels, strict=True):
             name, part = " x ".join(cluster), self.domain.project(cluster)
             if len(channel.shape) > 1 and channel.shape != part.shape:

@@ -140,7 +140,7 @@ class Party:
         self.number, self._indicator, self._kept = number, indicator, 0
 
     def send(self, seat: int, network: Network, source: RandomSource) -> None:
-        """Take steps 1 and 2: draw shares from `source`; from `seat`, send them by `network`."""
+        """Take steps 1 and 2: split 0 by `source`, and send shares from `seat` by `network`."""
         shares = self._shares(network, source)
         self._kept = int(shares[seat])
         shares[seat] = 0

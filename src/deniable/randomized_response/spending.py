@@ -42,8 +42,8 @@ def p_of_epsilon(
 
     Unless `reading` is "keep", the epsilon of an attribute is |ln p / (1 - p) + ln c|, where c
     grows with its number of categories. So small p reveal as much as large ones, and for attributes
-    of different sizes no p has epsilon 0. The sum over attributes is convex in ln p / (1
-    - p) and rises beyond the median of the -ln c. No p has an epsilon below the sum at this median.
+    of different sizes no p has epsilon 0. The sum over attributes is convex in ln p / (1 - p) and
+    rises beyond the median of the -ln c. No p has an epsilon below the sum at this median.
 
     Examples
     --------
