@@ -106,7 +106,7 @@ def test_numbers_have_the_columns_of_released(method: str) -> None:
         ({"target": "population"}, "use the target 'file'"),
         ({"confidence": 0.9}, "at 0.9"),
         ({"names": ["size"]}, "no numeric attribute 'size'"),
-        ({"quantiles": (0.0,)}, "the quantile of level 0"),
+        ({"quantiles": (0.0,)}, "a quantile has the level 0"),
     ],
 )
 def test_what_masked_numbers_cannot_answer(changes: dict[str, Any], words: str) -> None:
@@ -133,8 +133,14 @@ def test_masked_numbers_have_no_tables() -> None:
     [
         (lambda frame: frame.drop(columns="height"), "no column 'height', only width, size"),
         (lambda frame: frame.assign(height=7.0), "record 1, column 'height' has 7, but"),
-        (lambda frame: frame.assign(height=np.nan), "record 1, column 'height' has no finite"),
-        (lambda frame: frame.assign(height="tall"), "column 'height' has no finite number"),
+        (
+            lambda frame: frame.assign(height=np.nan),
+            "record 1, column 'height' has a value that is not a finite",
+        ),
+        (
+            lambda frame: frame.assign(height="tall"),
+            "column 'height' has a value that is not a finite number",
+        ),
         (lambda frame: frame.assign(size="tiny"), "'tiny', which is not a category"),
         (lambda frame: frame.iloc[:0], "no records"),
     ],
@@ -153,7 +159,7 @@ def test_noisy_counts_that_do_not_fit_are_refused(original: Path, tmp_path: Path
     with pytest.raises(DataError, match="lacks the noisy counts"):
         plan.responses(frame)
     frame.attrs = {"histograms": [[1, 2]]}
-    with pytest.raises(DataError, match="noisy counts of the shape"):
+    with pytest.raises(DataError, match="noisy counts have the shape"):
         plan.responses(frame)
     for edited, words in (
         (counts.iloc[1:], "other columns, classes or bins"),

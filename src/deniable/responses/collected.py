@@ -176,8 +176,8 @@ def _refuse_other_table(
         raise DataError(f"{place}: the plan has no such table; plan and answers do not match")
     if other := set(rows["p"]) - {table.keep}:
         raise DataError(
-            f"{place}: p is {other.pop():g}, in the plan {table.keep:g}; plan and answers do not "
-            "match"
+            f"{place}: p is {other.pop():g}, but {table.keep:g} in the plan; give plan and answers "
+            "of the same release"
         )
     labels = design.domain.project(table.attributes).cell_labels()
     if rows["categories"].tolist() != labels * (len(rows) // len(labels)):

@@ -128,7 +128,7 @@ class MaskedResponses(Responses):
         bad = np.flatnonzero(~((values >= domains.lower[j]) & (values <= domains.upper[j])))
         if bad.size:
             value = values[bad[0]]
-            has = "no finite number" if not np.isfinite(value) else f"{value:g}"
+            has = "a value that is not a finite number" if not np.isfinite(value) else f"{value:g}"
             raise DataError(
                 f"{self._source.where}: record {first + int(bad[0]) + 1:,}, column {name!r} has "
                 f"{has}, but its masked numbers are from {domains.lower[j]:g} to "
@@ -150,8 +150,8 @@ class MaskedResponses(Responses):
         counts = np.asarray(given)
         if counts.shape != shape or not np.issubdtype(counts.dtype, np.integer):
             raise DataError(
-                f"{where}: noisy counts of the shape {counts.shape} and type {counts.dtype}; the "
-                f"plan has whole numbers of the shape {shape}"
+                f"{where}: noisy counts have the shape {counts.shape} and type {counts.dtype}, but "
+                f"the plan needs integers of the shape {shape}; give the counts of this release"
             )
         return np.asarray(counts, dtype=np.int64)
 
@@ -178,7 +178,7 @@ class MaskedResponses(Responses):
         """Return `deniable.idp.estimate_numbers` for all columns, with `quantiles` in (0, 1)."""
         for level in quantiles:
             if not 0 < level < 1:
-                raise DeniableError(f"the quantile of level {level}; levels are in (0, 1)")
+                raise DeniableError(f"a quantile has the level {level}; give levels in (0, 1)")
         return estimate_numbers(self.mechanism, self.data, self.counts, quantiles)
 
     def numbers(
