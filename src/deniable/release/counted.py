@@ -90,7 +90,7 @@ REMEDY = "restore the ledger from a copy, or name the ledger that has the entry"
 def store_entry(
     folder: Path, ledger: Ledger, entry: Entry, settings: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Store the `entry` in the `ledger` of the release in a `folder`, and its `settings`.
+    """Store the `entry` of a release, from the `ledger`, and its `settings` in its `folder`.
 
     Returns the published facts: number, total and MAC.
     """
@@ -149,7 +149,7 @@ def faults_of_entries(ledger: Ledger, folders: Iterable[Path]) -> dict[Path, str
 def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
     """Raise `DeniableError` if a `ledger` lacks the entry of a release in or next to a `folder`.
 
-    Also if the folder is in the ledger.
+    The same error is raised if the folder is in the ledger.
     """
     there = folder.resolve()
     if there.is_relative_to(ledger.folder.resolve()):

@@ -34,7 +34,8 @@ class Release:
     """A release of a `name` before its draw by a `plan`, in the `folder` that it is made in.
 
     The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
-    the `records`. The `mode`, "test" or "production", by default decides the published `notice`.
+    the `records`. The `mode` is "test" or "production". The `notice` in the documents is by default
+    the one of the mode.
     """
 
     name: str

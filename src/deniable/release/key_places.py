@@ -82,7 +82,9 @@ def _own_content(file: Path) -> bytes:
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:
-        raise DeniableError(f"{file}: {error.strerror}; a key is a file of its owner's") from None
+        raise DeniableError(
+            f"{file}: {error.strerror}; a key must be a file of its owner"
+        ) from None
     with os.fdopen(handle, "rb") as stream:
         state = os.fstat(stream.fileno())
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid() or state.st_mode & 0o077:

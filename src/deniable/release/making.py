@@ -111,9 +111,9 @@ def protect(
 
     Raises `DeniableError` if no ledger or no population is named, the file does not match the
     schema, the plan fails its audit, too many values lie outside their bounds, or the release has
-    no consent. Also if it was begun with other records, another plan or a key that is lost, or if
-    the published files are not the drawn ones. Also if the ledger lacks the entry of this release,
-    or of one next to its folder.
+    no consent. The same error is raised if it was begun with other records, another plan or a lost
+    key, or if the published files are not the drawn ones. It is also raised if the ledger lacks the
+    entry of this release or of one next to its folder.
 
     The `source` is the file that the schema of the `plan` describes, or the same as a pandas,
     Polars or Arrow table. The `folder` of the release is on a file system that all processes

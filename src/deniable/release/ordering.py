@@ -21,7 +21,7 @@ def in_order_of_key(
 ) -> Iterator[pa.Table]:
     """Yield the protected records of `tables` in the order of the key of `draws`.
 
-    There are so many `records`. The empty folder `scratch` temporarily has all of them.
+    `records` is their number. The empty folder `scratch` temporarily contains all of them.
     """
     first = 0
     names: list[str] = []

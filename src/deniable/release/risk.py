@@ -59,7 +59,7 @@ class Risk:
     def add(
         self, original: Microdata, randomized: Microdata, passed: Mapping[str, pa.Array]
     ) -> None:
-        """Add a batch: `original` and `randomized` values, and the columns `passed` as is."""
+        """Add a batch: `original` and `randomized` values, and the unchanged columns, `passed`."""
         self._records += len(original)
         for name, column in passed.items():
             self._passed.setdefault(name, _Values()).add(column)
