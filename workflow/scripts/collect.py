@@ -1,4 +1,4 @@
-"""Collect a table from its chunks, with published numbers or for a figure."""
+"""Collect a table from the results of its chunks, with published values or for a figure."""
 
 import pandas as pd
 

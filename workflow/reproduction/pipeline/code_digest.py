@@ -64,7 +64,7 @@ def code_digest(script: Path | str, *entries: Any) -> str:
 
 
 def parts_of(digest: str) -> dict[str, str]:
-    """Return the digests of the parts of a `digest`, if a run in this folder has stored them."""
+    """Return the digest of each part of the code with a `digest`; empty if no run stored them."""
     try:
         found: dict[str, str] = read_json(PARTS / f"{digest}.json")
     except (OSError, ValueError):

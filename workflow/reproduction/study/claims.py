@@ -193,7 +193,7 @@ def _of_readings(verdicts: set[str]) -> str:
 
 
 def corrected(p_values: Mapping[Any, float], verdicts: Mapping[Any, str]) -> dict[Any, str]:
-    """Return the `verdicts` by claim, "undecided" where Holm's procedure on `p_values` fails."""
+    """Return the `verdicts`, "undecided" where Holm's procedure on `p_values` does not reject."""
     ordered = sorted(p_values, key=lambda each: p_values[each])
     standing = set(ordered[: rejected(p_values.values())])
     decided = ("holds", *FAILS, READING)

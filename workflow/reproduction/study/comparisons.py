@@ -284,13 +284,13 @@ def exact_row(value: float) -> Row:
 
 
 def counted(decisions: Iterable[bool], figure: str) -> Outcome:
-    """Return exact `decisions` with a `figure`; raise a `LookupError` without decisions."""
+    """Return the outcome of exact `decisions`, with a `figure`; raise `LookupError` if none."""
     found = tuple(Comparison(1.0 if each else -1.0) for each in decisions)
     return Outcome(require_any(found, "anything to decide from"), figure)
 
 
 def require_any(found: Found, what: str = "any cells to compare") -> Found:
-    """Return the values `found`; if empty, raise a `LookupError` that names `what` is missing."""
+    """Return the values `found`; if there are none, raise `LookupError` with their name, `what`."""
     if not len(found):
         raise LookupError(what)
     return found

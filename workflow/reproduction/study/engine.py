@@ -136,7 +136,7 @@ def verdict(
 
     It agrees if the published value, ± half a unit of its last digit (`half_unit`), lies in our
     interval. The interval is widened by the sampling error of `published_replicates` (`widening`),
-    or not at all if they are None. Values from `surrogate` data are not compared.
+    or not at all if this number is None. Values from `surrogate` data are not compared.
     """
     if surrogate:
         return "surrogate"

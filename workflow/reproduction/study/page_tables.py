@@ -26,9 +26,9 @@ SIGN = {
     "depends on the margin": "≠",
     "our finding": "•",
 }
-"""A sign for each verdict. On a published number: "agrees", "differs", "not published" (not
-published), or "fitted" if it was used to choose n and the effect, which the text leaves open. On a
-claim in words: see `reproduction.study.claims`. "our finding" is a result that no paper claims.
+"""A sign for each verdict. On a published number: "agrees", "differs", "not published" if the paper
+has no number, or "fitted" if it was used to choose n and the effect, which the text leaves open. On
+a claim in words: see `reproduction.study.claims`. "our finding" is a result that no paper claims.
 "surrogate" means that there is no verdict on surrogate data."""
 TEXTS: Mapping[str, Callable[[float], str]] = {"short": short, "percent": percent}
 VALUES = ("found", "median", "mean")

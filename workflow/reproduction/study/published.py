@@ -57,7 +57,10 @@ def _read_strictly(path: Path | str) -> pd.DataFrame:
         with Path(path).open(newline="", encoding="utf-8") as stream:
             header, *rows = csv.reader(stream, strict=True)
     except (OSError, ValueError, csv.Error) as error:
-        raise DataError(f"{path}: not readable as a table of published numbers ({error})") from None
+        raise DataError(
+            f"{path}: not readable as a table of published numbers ({error}); check the path and "
+            "the file"
+        ) from None
     for line, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise DataError(

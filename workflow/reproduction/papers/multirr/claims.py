@@ -60,7 +60,7 @@ def _least_changed() -> study.Outcome:
 
 
 def _least_variance() -> study.Outcome:
-    """Compare with a block design, which is better at small ε by [subset_selection]."""
+    """Compare the matrix with a block design, which [subset_selection] prefers at small ε."""
     row, column = np.divmod(np.arange(16), 4)
     blocks = np.equal.outer(row, row) ^ np.equal.outer(column, column)  # a biplane of 16 points
     traces = {}

@@ -58,7 +58,7 @@ class PramCoverage:
         return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs). A `cell` has channel and records."""
+        """Return the outputs, shape (replicates, outputs), for channel and records of a `cell`."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Any] = []  # one for each output
