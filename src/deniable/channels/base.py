@@ -80,7 +80,9 @@ class Channel(LinearMaps):
         self.refuse_singular()
         frequencies, records = self.frequencies(reported_counts)
         if frequencies.ndim != 1:
-            raise ChannelError("fitted_to takes one table of counts, not a batch")
+            raise ChannelError(
+                "fitted_to takes one table of counts, not a batch; give one at a time"
+            )
         return self._fitted(frequencies, records, inverse)
 
     @property
@@ -206,7 +208,9 @@ class Channel(LinearMaps):
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
         if frequencies.ndim != 1:
-            raise ChannelError("estimated_covariance takes one table of counts, not a batch")
+            raise ChannelError(
+                "estimated_covariance takes one table of counts, not a batch; give one at a time"
+            )
         weights = self.functional_weights(functionals)
         channel = self._fitted(frequencies, records, inverse)
         spread = _spread(channel, frequencies, weights)

@@ -85,7 +85,10 @@ class ProductChannel(Channel):
     ) -> tuple[Codes, ...]:
         """Return randomized `columns` of codes, one for each attribute, drawn from `source`."""
         if len(columns) != len(self.factors):
-            raise ChannelError(f"{len(self.factors)} channels, but {len(columns)} columns of codes")
+            raise ChannelError(
+                f"{len(self.factors)} channels, but {len(columns)} columns of codes; give one "
+                "column per channel"
+            )
         pairs = zip(self.factors, columns, strict=True)
         return tuple(factor.randomize(column, source) for factor, column in pairs)
 

@@ -66,7 +66,9 @@ class NoisyTable:
                 "per attribute"
             )
         if not np.all(np.isfinite(values)):
-            raise DeniableError(f"the table over {named} has cells that are not finite")
+            raise DeniableError(
+                f"the table over {named} has cells that are not finite; give numbers"
+            )
         if not (np.isfinite(self.precision) and self.precision > 0):
             raise DeniableError(
                 f"the table over {named} has the precision {self.precision}; it must be positive"

@@ -139,7 +139,9 @@ def nearest_table_by_program(noisy: npt.ArrayLike, total: float, gamma: float = 
     problem = cp.Problem(cp.Minimize(objective), [cp.sum(share) == 1])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise DeniableError(f"the program of the nearest table was not solved ({problem.status})")
+        raise DeniableError(
+            f"the nearest table was not found ({problem.status}); use nearest_tables"
+        )
     return np.asarray(n * np.maximum(share.value, 0.0))
 
 

@@ -145,7 +145,7 @@ def bootstrap_intervals(
     counts = np.asarray(reported_counts, dtype=float)
     frequencies, total = channel.frequencies(counts)
     if counts.ndim != 1 or np.any(counts != np.floor(counts)):
-        raise ChannelError("the bootstrap takes one table of whole counts")
+        raise ChannelError("the bootstrap needs one table of whole counts; give one at a time")
     drawn = multinomial(generator, np.full(resamples, int(total)), frequencies)
     tables = np.concatenate([counts[None], drawn])
     values = functionals(grid_estimate(tables, channel, smoothed=smoothed, rise=rise))

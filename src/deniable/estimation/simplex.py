@@ -32,7 +32,9 @@ def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     clipped = np.maximum(_finite(estimate), 0.0)
     totals = clipped.sum(axis=-1, keepdims=True)
     if np.any(totals == 0):
-        raise DeniableError("an estimate without any positive entry cannot be rescaled")
+        raise DeniableError(
+            "an estimate without any positive entry cannot be rescaled; check its channel"
+        )
     return np.asarray(clipped / totals)
 
 
