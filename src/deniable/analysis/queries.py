@@ -142,7 +142,9 @@ def _number(column: Column, value: str) -> float:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise DeniableError(f"column {column.name!r}: {value!r} is not a number")
+        raise DeniableError(
+            f"column {column.name!r}: {value!r} is not a number; write one, such as 4.5"
+        )
     return number
 
 

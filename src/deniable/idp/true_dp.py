@@ -124,7 +124,7 @@ def histograms(values: ArrayLike, labels: Codes, classes: int, upper: Floats, bi
     if table.ndim != 2 or table.shape != (len(labels), attributes):
         raise DeniableError(
             f"values of shape {table.shape} do not fit {len(labels)} records with classes and "
-            f"{attributes} bounds"
+            f"{attributes} bounds; give one row per record and one column per bound"
         )
     if bins < 1 or not np.all(upper > 0):
         raise DeniableError(f"{bins} bins of [0, U]; give at least 1 bin and U above 0")

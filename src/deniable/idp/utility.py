@@ -103,7 +103,8 @@ def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
     """
     if true.shape != predicted.shape or not true.size:
         raise DeniableError(
-            f"{true.size} true and {predicted.size} predicted classes cannot be compared"
+            f"{true.size} true and {predicted.size} predicted classes cannot be compared; give "
+            "one of each per record"
         )
     table = np.zeros((classes, classes))
     np.add.at(table, (true, predicted), 1)

@@ -68,7 +68,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     def __post_init__(self) -> None:
         if self.protocol.domain != self.schema.domain():
-            raise DeniableError("the plan's channels are for other columns than its schema has")
+            raise DeniableError("the channels and the schema have different columns; give the same")
         if len(self.why) != len(self.blocks):
             raise DeniableError("a plan gives a reason for the channel of each cluster")
         if self.weight is not None and self.weight not in self.passed:

@@ -195,7 +195,7 @@ def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Bloc
     """
     counts = count_cells([block.part for block in blocks], data.portions())
     if not (records := int(counts[0].sum())):
-        raise DeniableError("the file has no record to choose by")
+        raise DeniableError("the file has no records to choose by; give a file with records")
     pairs = zip(blocks, counts, strict=True)
     return tuple(replace(block, prior=count / records) for block, count in pairs)
 

@@ -139,7 +139,7 @@ def _checked(
         problem = f"{len(columns)} columns of codes, but {len(targets)} targets; give one for each"
         raise DeniableError(problem)
     if not (records := len(columns[0])):
-        raise DeniableError("there are no records to weight")
+        raise DeniableError("there are no records to weight; give at least one")
     wanted = []
     for number, (column, target) in enumerate(zip(columns, targets, strict=True)):
         if np.ndim(column) != 1 or np.ndim(target) != 1:
@@ -148,7 +148,10 @@ def _checked(
                 f"{np.shape(target)}; give one code per record, and one target per category"
             )
         if len(column) != records:
-            raise DeniableError(f"column {number} has {len(column)} records, the first {records}")
+            raise DeniableError(
+                f"column {number} has {len(column)} records, the first {records}; give the same "
+                "number"
+            )
         wanted.append(rescaled(target, f"the targets of column {number}"))
         refuse_foreign_codes(np.asarray(column), wanted[-1].size, f"column {number}")
     code_type = np.min_scalar_type(max(target.size for target in wanted) - 1)

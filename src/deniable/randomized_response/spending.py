@@ -58,7 +58,9 @@ def p_of_epsilon(
     """
     refuse_bad_budget(epsilon)
     if not (sizes := [size for size in domain.shape if size > 1]):
-        raise DeniableError("no attribute has two categories, so epsilon does not depend on p")
+        raise DeniableError(
+            "no attribute has two categories, so epsilon is 0 for every p; add an attribute"
+        )
     parts = tuple((name,) for name in domain.names) if clusters is None else clusters
 
     def spent(p: float) -> float:

@@ -71,7 +71,7 @@ def synthesize(
         if times.size != part.size:
             raise DeniableError(
                 f"the cluster {' x '.join(cluster)} has {part.size} cells, but its distribution "
-                f"has {times.size}"
+                f"has {times.size}; give one proportion per cell"
             )
         cells = np.repeat(np.arange(part.size), times)[_random_order(records, source)]
         columns.update(zip(cluster, part.unravel(cells), strict=True))
@@ -98,7 +98,9 @@ def repeat_records(
     refuse_no_source(source)
     _refuse_no_records(records)
     if (shares := rescaled(weights, "the weights")).shape != (len(reports),):
-        raise DeniableError(f"{len(reports)} records, but weights of shape {shares.shape}")
+        raise DeniableError(
+            f"{len(reports)} records, but weights of shape {shares.shape}; give one for each"
+        )
     by_cell = np.lexsort(reports.columns[::-1])
     cumulated = np.cumsum(shares[by_cell])
     # A record is repeated once per point start, start + 1, ... in its interval. The division comes

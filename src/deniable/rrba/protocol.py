@@ -350,6 +350,9 @@ def block_sizes(records: int, size: int) -> tuple[int, ...]:
     (3, 3, 2)
     """
     if records < 0 or size < 1:
-        raise DeniableError(f"{records} records cannot be put into blocks of {size}")
+        raise DeniableError(
+            f"{records} records in blocks of {size}; give at least 0 records, and blocks of at "
+            "least 1"
+        )
     whole, left = divmod(records, size)
     return (size,) * whole + ((left,) if left else ())

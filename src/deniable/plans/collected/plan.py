@@ -75,7 +75,9 @@ class CollectedPlan(Plan):
     def __post_init__(self) -> None:
         refuse_unknown("order of answers", self.order, ("as_in_file",))
         if self.design.domain != self.schema.domain():
-            raise DeniableError("the plan's questions are for other columns than its schema has")
+            raise DeniableError(
+                "the questions and the schema have different columns; give the same"
+            )
         self.refuse_above_target()
         super().__post_init__()
 

@@ -113,7 +113,7 @@ def compare(
             groupings.append(tuple(stated))
     records, blocks_by_clusters = file.records, {}
     if not records:
-        raise DeniableError("the file has no record to compare by")
+        raise DeniableError("the file has no records for a comparison; give a file with records")
     for each in groupings:
         blocks = blocks_of(schema, each, responses, prior or {})
         label = "; ".join(" x ".join(cluster) for cluster in each)

@@ -64,7 +64,9 @@ class ClustersSettings(Strict):
         domain, how = given.schema.domain(), (self.t_v, self.t_d, self.ordinal)
         if self.source == RECORDS:
             if given.data is None:
-                raise DeniableError("clusters from records: the original records are missing")
+                raise DeniableError(
+                    "clusters from records: the original records are missing; give them as data"
+                )
             return clusters_from(given.data, *how, domain), "the data, by a curator"
         if self.total is not None:
             from deniable.randomized_response import SumMessage, summed_tables  # noqa: PLC0415
