@@ -310,7 +310,7 @@ def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> 
     assert str(refused.value) == (
         "release 'b' would be release 2 of population 'survey-2024.1'. The population's total "
         "epsilon is 1.5 and would be 3.5, even if the release fails; about 33.3 % of the distinct "
-        "records were in release 'a'; to have it all the same, give the consent "
+        "records were in release 'a'; to make it nevertheless, give the consent "
         "'release 2 of survey-2024.1 named b, total epsilon 3.5'"
     )
     word = "release 2 of survey-2024.1 named b, total epsilon 3.5"
@@ -766,7 +766,7 @@ def test_several_processes_lose_no_reservation(ledger: Ledger) -> None:
                     reserve(ledger, f"r{process}-{step}", Fraction(1, 7))
                     break
                 except DeniableError as error:
-                    if "to have it all the same" not in str(error):
+                    if "to make it nevertheless" not in str(error):
                         raise
             else:
                 raise AssertionError("never served")

@@ -257,7 +257,7 @@ class Ledger:
         raise DeniableError(
             f"release {new.release!r} would be release {len(entries) + 1} of population "
             f"{population!r}. The population's total epsilon is {epsilon_text(before)} and would "
-            f"be {after}, even if the release fails{found}; to have it all the same, give the "
+            f"be {after}, even if the release fails{found}; to make it nevertheless, give the "
             f"consent {needed!r}{given}"
         )
 
