@@ -90,7 +90,7 @@ def _runs(records: int) -> list[int]:
 
 
 def _margin(name: str, column: Floats) -> MarginModel:
-    """Return the quantiles of a column: means of runs, at their middles, and two linear ends."""
+    """Return the quantiles of a column: means of sorted runs, and linear ends on both sides."""
     runs = np.array(_runs(len(column)))
     means = np.sort(column)[runs[:, None] + np.arange(AVERAGED)].mean(axis=1)
     middles = (runs + AVERAGED / 2) / len(column)

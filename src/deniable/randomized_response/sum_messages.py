@@ -162,7 +162,9 @@ def summed_tables(summed: SumMessage, domain: Domain) -> dict[sums.Pair, Counts]
     terms = empty_sum(domain, summed.session, summed.parties, summed.tables, summed.modulus)
     about = (summed.sender, summed.receiver, summed.agreed, len(summed.values))
     if about != (0, 0, terms.agreed, len(terms.values)):
-        raise sums.SecureSumError(f"{summed.label} is not a total for the columns of this schema")
+        raise sums.SecureSumError(
+            f"{summed.label} is not a total for the columns of this schema; give their total"
+        )
     counted, values = list[sums.BivariateDistribution](), np.array(summed.values, dtype=np.int64)
     for part in map(domain.project, terms.tables):
         own, values = np.split(values, [part.size])

@@ -31,7 +31,7 @@ class ReleaseKey:
     value: bytes = field(repr=False)
 
     def draws(self, context: Any) -> KeyedDraws:
-        """Return the draws of a `context` in plain JSON values: the plan and the records."""
+        """Return the draws for a `context`: plan and records, as plain JSON values."""
         return KeyedDraws(self.value, hashlib.sha256(canonical(context)).digest())
 
     def digest(self, purpose: str, parts: Iterable[bytes]) -> str:

@@ -55,7 +55,7 @@ class _Pairs:
         return np.asarray(weight / self.primal - self.dual - self.ratio * change)
 
     def move(self, change: Floats, answer: Floats, weight: float) -> None:
-        """Change numbers and duals, and keep duals near the central path."""
+        """Add `change` to the numbers and `answer` to the duals, near the path at `weight`."""
         self.primal = self.primal + change
         central = weight / self.primal
         self.dual = np.clip(self.dual + answer, central / DUAL_SAFEGUARD, central * DUAL_SAFEGUARD)

@@ -145,7 +145,7 @@ class ColumnsSettings(ChannelOptions):
 
         chosen = self.choose_from == "records"
         if chosen and given.data is None:
-            raise DeniableError("choose_from: records; the original records are missing")
+            raise DeniableError("choose_from: records; the original records are missing; give them")
         plan = make_plan(
             given.schema,
             self.budget or 0.0,
