@@ -164,7 +164,7 @@ def _merged(found: Mapping[str, Iterable[Row]]) -> list[Row]:
 
 
 def _of(row: Row, studies: Iterable[str]) -> Row:
-    return row._replace(option=f"{row.option} of {', '.join(studies)}")
+    return Row(f"{row.option} of {', '.join(studies)}", *row[1:])
 
 
 def _analyses() -> Iterator[str]:

@@ -347,7 +347,9 @@ def test_a_key_that_others_can_have_made_is_refused(
         file.symlink_to(tmp_path / "planted")
     else:
         monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
-    with pytest.raises(DeniableError, match=r"not this user's alone|a key must be a file of its owner"):
+    with pytest.raises(
+        DeniableError, match=r"not this user's alone|a key must be a file of its owner"
+    ):
         key_at(tmp_path / "small")
 
 
