@@ -191,8 +191,8 @@ def answered(
 
     The query `where` and the `schema` are as in `parsed_query`. The estimator `known` has the
     responses. There is one row for each of the `options`. If the columns of the query have too many
-    randomized values to count, scores of single records are used, for any number of columns
-    (`deniable.analysis.scores`).
+    combinations of randomized values to count them, scores of single records are used
+    (`deniable.analysis.scores`). The number of columns has no limit.
     """
     conditions = parsed_query(where, schema)
     table = known.source.table(list(conditions))

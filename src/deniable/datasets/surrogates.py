@@ -159,10 +159,12 @@ def _best_structure(
 def sample(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:
     """Draw `records` records of a `network` by quota, each attribute given its parents.
 
-    Among the records that use one row of a table, each category gets the expected number, rounded
-    up or down at random without bias. Random records get it. So the surrogate has the marginal
-    distributions of the published file, without sampling error. Equal states of the `generator`
-    give equal records, in random order, marked with `data_source` "surrogate".
+    A row of a table has the probabilities of the categories, given values of the parents. Among
+    the records that use this row, each category occurs in the expected number of records, rounded
+    up or down at random without bias. These records are chosen at random. So a surrogate has the
+    marginal distributions of the published file up to rounding, without sampling error. Equal
+    states of the `generator` give equal records, in random order, marked with `data_source`
+    "surrogate".
     """
     columns: dict[str, Counts] = {}
     for table in network.tables:

@@ -55,16 +55,18 @@ def maximum_likelihood(
 ) -> Likelihood:
     """Return the distribution under which counts of randomized values are most likely.
 
-    Keep-or-replace channels have a closed form. Other channels with categories^2 times randomized
-    values up to 512^3 use Newton's method, or EM if it does not converge; larger ones use EM.
-    Raises `ChannelError` if the channel is singular, or the counts do not fit it or are invalid.
+    Keep-or-replace channels have a closed form. For other channels, Newton's method is used if
+    categories^2 times randomized values is at most 512^3. EM is used for larger channels, and if
+    Newton's method does not converge. Raises `ChannelError` if the channel is singular, or the
+    counts do not fit it or are invalid.
 
     Parameters
     ----------
     reported_counts : shape (..., reports)
     channel : Channel, not singular
     tolerance : float, > 0
-        Steps end when the gap to the maximum log-likelihood is at most this, in nats.
+        Steps end when the gap to the maximum log-likelihood is at most this, in nats. After
+        100,000 steps, EM ends with a larger gap and a warning.
     """
     channel.refuse_singular()  # with a singular channel many distributions are equally likely
     tables = np.asarray(reported_counts, dtype=float)

@@ -136,10 +136,10 @@ def clusters_table(
     largest_cells: Sequence[int],
     least_dependences: Sequence[float],
 ) -> pd.DataFrame:
-    """Return the clusters that Algorithm 1 forms at each pair of thresholds.
+    """Return the clusters that Algorithm 1 of [multirr] forms at each pair of thresholds.
 
     `domain`, `dependences`, `largest_cells` and `least_dependences` are as in `audit_multirr`. The
-    columns are ``t_v``, ``t_d``, ``cluster``, ``attributes`` (number) and ``cells``.
+    columns are ``t_v``, ``t_d``, ``cluster``, and the numbers of its ``attributes`` and ``cells``.
     """
     rows = []
     for t_v, t_d in product(largest_cells, least_dependences):

@@ -35,8 +35,9 @@ class Traffic:
     """Numbers of messages and bits of secure sums.
 
     A share goes to one party; a broadcast is delivered to all others. `share_messages` and
-    `broadcasts` are numbers of messages. `bits` are the bits of shares and deliveries, ceil(log2(n
-    + 1)) for a number in 0 .. n. In a sum each party sends n messages (n - 1 shares, one
+    `broadcasts` are numbers of messages. `bits` are the bits of all shares and of all
+    deliveries of broadcasts. Each has ceil(log2(n + 1)) bits, because it is a number in 0 .. n,
+    with n the number of parties. In a sum each party sends n messages (n - 1 shares, one
     broadcast), and all send n^2. The messages per party, summed over the cells of all pairs, are
     [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
     """

@@ -93,10 +93,10 @@ class Microdata(arrow.ArrowRecords):
         return Microdata(self.domain.project(names), columns, self.marks)
 
     def counts(self, names: Sequence[str] | None = None) -> Counts:
-        """Return the contingency table of the attributes `names` (all by default), int64.
+        """Return the contingency table (int64) of the attributes `names`, by default all.
 
-        Records are counted in batches. The table has the shape of the projected domain. Raises
-        `DataError` if it would have more than 200 million cells.
+        Records are counted in batches. The table has the shape of the domain of these attributes.
+        Raises `DataError` if it would have more than 200 million cells.
         """
         data = self if names is None else self.project(names)
         if data.domain.size > MAX_COUNTED_DOMAIN:
