@@ -81,7 +81,7 @@ class _FromRecords(_OfEpsilon):
     from_records: ClassVar[bool] = True
 
     keep_back: bool = False
-    """Whether matrices are not published (docs/pram.md#matrices-kept-back). They must be invariant,
+    """True to publish no matrices (docs/pram.md#matrices-kept-back). They must be invariant,
     and not in a `mixed` plan. The requested ε of each block in `public/plan.json` is a bound. The
     matrices and the exact ε are in `private/plan.json`, the only one that is verified. Estimates
     are proportions of the randomized values, with intervals by the bound (2.6) of [pram]. Other

@@ -112,7 +112,7 @@ class ChannelOptions(RecordOptions, PrivacyOptions):
     joint: Joint = Field(default_factory=list)
     """Groups of columns that share a channel over their joint cells."""
     epsilon: TargetEpsilon | None = None
-    """Exact ε of a record, never exceeded. Channels have at most 30."""
+    """Exact ε of a record, never exceeded. Each channel has an ε of at most 30."""
     order: OrderName = "permuted"
     """Order of the protected records. By the order of the file, all people who know this order can
     re-identify records."""

@@ -31,7 +31,7 @@ class ConvergenceGrid(Strict):
     dataset: Values[Literal["survey", "alarm", "child"]]
     """Network of the clients."""
     probability: Values[Probability]
-    """Replicates follow the cells with the nearest probabilities."""
+    """Probability of a cell. Each replicate uses the cells of the nearest probabilities."""
     block_size: Values[Annotated[int, Field(ge=1, le=100_000)]]
     """Clients of a block."""
     p: Values[Probability]
@@ -47,7 +47,7 @@ class ConvergenceStudy(StudySettings[ConvergenceGrid]):
     blocks: Annotated[int, Field(ge=2, le=10_000)] = 200
     """Largest number of blocks of a replicate."""
     reference: Annotated[int, Field(ge=2, le=10_000_000)] = 500
-    """An estimate must be as precise as this number of truthful answers."""
+    """Truthful answers that give the precision at which an estimate counts as converged."""
 
 
 class RrbaEpsilon(Strict):
