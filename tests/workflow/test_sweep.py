@@ -79,7 +79,7 @@ def test_a_plan_counts_what_is_not_made_yet(project: Any) -> None:
     said = planned(project, "--configfile", "tiny.yaml", SWEEP)
     # The other chunk, the data and their download are there.
     assert "2 jobs to run, 3 done before" in said
-    assert "simulate multirr_sweep: 4 cells, 7 runs each" in said
+    assert "simulate multirr_sweep: 4 settings, 7 replicates each" in said
     assert "collect" in said
     for what in ("CPU hours: ", "wall time on 2 cores", "memory: ", "disk: ", "graph of 5 jobs"):
         assert what in said
@@ -94,7 +94,7 @@ def test_the_graph_of_a_thousand_cells_is_built_in_seconds(untouched: Any) -> No
     config = sweep | {name: tiny[name] for name in ("data", "analyses")}
     (untouched.folder / "sweep.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     said = planned(untouched, "--configfile", "sweep.yaml", SWEEP)
-    assert "simulate multirr_sweep: 1,000 cells, 100,000 runs each" in said
+    assert "simulate multirr_sweep: 1,000 settings, 100,000 replicates each" in said
     jobs, seconds = re.findall(r"graph of (\d+) jobs built in ([\d.]+) s", said)[0]
     assert int(jobs) == 28  # 25 chunks, their table, the data and their download
     assert float(seconds) < 15  # as a rule two or three
