@@ -317,5 +317,5 @@ def channels(table: pd.DataFrame) -> Figure:
     scale = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
     figure.colorbar(axes[0].images[0], cax=scale)
     below = "logarithmic colours; white: probability 0; numbers in percent"
-    title = "Optimized matrices: probability of each randomized category, given the original one"
+    title = "Optimized matrices: probabilities of responses by answer"
     return style.finish(figure, title, below)
