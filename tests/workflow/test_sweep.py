@@ -81,7 +81,13 @@ def test_a_plan_counts_what_is_not_made_yet(project: Any) -> None:
     assert "2 jobs to run, 3 done before" in said
     assert "simulate multirr_sweep: 4 settings, 7 replicates each" in said
     assert "collect" in said
-    for what in ("CPU hours: ", "wall time on 2 otherwise idle cores", "memory: ", "disk: ", "graph of 5 jobs"):
+    for what in (
+        "CPU hours: ",
+        "wall time on 2 otherwise idle cores",
+        "memory: ",
+        "disk: ",
+        "graph of 5 jobs",
+    ):
         assert what in said
     assert "never measured" not in said
 
