@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
-from handbook import posterior, tradeoff
+from handbook import figures
 from handbook.links import faults
 from handbook.reference import write_reference
 from handbook.staged import ROOT, stage
@@ -19,8 +19,7 @@ from handbook.staged import ROOT, stage
 
 def build(site: Path) -> int:
     """Build the site, with the figures of the guides; return an exit code."""
-    posterior.save(ROOT / "docs" / "figures" / "posterior.png")
-    tradeoff.save(ROOT / "docs" / "figures" / "tradeoff.png")
+    figures.save(ROOT / "docs" / "figures")
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=site.parent) as temporary:
         source, made = Path(temporary, "source"), Path(temporary, "site")

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from generated import write_or_check
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, PAGE = ROOT / "resources" / "checklist.csv", ROOT / "docs" / "checklist.md"
 VERDICTS = {
@@ -83,7 +85,4 @@ def _row(item: Item) -> str:
 
 
 if __name__ == "__main__":
-    written = page(read_items())
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(PAGE.read_text(encoding="utf-8") != written)
-    PAGE.write_text(written, encoding="utf-8")
+    sys.exit(write_or_check(PAGE, page(read_items()), sys.argv[1:], "tools/write_checklist.py"))

@@ -9,10 +9,12 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout, suppress
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 from deniable.cli import main as command_line
-from deniable.files import written_whole
+from generated import write_or_check
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
 Words = tuple[str, ...]
@@ -45,22 +47,17 @@ def page() -> str:
     return START + "\n".join([*lines, "", *_notes(whole), *sections])
 
 
-def help_of(words: Sequence[str]) -> list[str]:
+@cache
+def help_of(words: Words) -> list[str]:
     """Return the blocks of the help of a command: usage, description, arguments, notes."""
-    printed, given = io.StringIO(), os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = "1000"  # no line is wrapped
-    try:
-        with redirect_stdout(printed), suppress(SystemExit):
-            command_line([*words, "--help"])
-    finally:
-        if given is None:
-            del os.environ["COLUMNS"]
-        else:
-            os.environ["COLUMNS"] = given
+    printed = io.StringIO()
+    no_wrapping = mock.patch.dict(os.environ, {"COLUMNS": "1000"})
+    with no_wrapping, redirect_stdout(printed), suppress(SystemExit):
+        command_line([*words, "--help"])
     return printed.getvalue().strip("\n").split("\n\n")
 
 
-def _commands(words: tuple[str, ...], blocks: Sequence[str]) -> Iterator[tuple[Words, str]]:
+def _commands(words: Words, blocks: Sequence[str]) -> Iterator[tuple[Words, str]]:
     """Yield the words of each command without further parts, and its summary."""
     for block in blocks:
         heading, _, body = block.partition("\n")
@@ -70,7 +67,7 @@ def _commands(words: tuple[str, ...], blocks: Sequence[str]) -> Iterator[tuple[W
                 yield from list(_commands(below, help_of(below))) or [(below, about)]
 
 
-def _section(words: Sequence[str]) -> Iterator[str]:
+def _section(words: Words) -> Iterator[str]:
     yield f"## deniable {' '.join(words)}\n"
     _usage, description, *blocks = help_of(words)
     yield " ".join(description.split()) + "\n"
@@ -102,11 +99,7 @@ def _notes(blocks: Sequence[str]) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Write the page; with ``--check`` return 1 if it is outdated, and write nothing."""
     text = page().rstrip("\n") + "\n"
-    if "--check" in arguments:
-        return int(PAGE.read_text(encoding="utf-8") != text)
-    with written_whole(PAGE) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return 0
+    return write_or_check(PAGE, text, arguments, "tools/write_commands.py")
 
 
 if __name__ == "__main__":

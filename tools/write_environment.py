@@ -8,6 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from generated import write_or_check
+
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "environment.yml"
 
@@ -62,14 +64,7 @@ def main(arguments: list[str]) -> int:
     """Write the file, or check it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = environment(project, (ROOT / "requirements.lock").read_text(encoding="utf-8"))
-    if "--check" in arguments:
-        current = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-        if current != text:
-            print("environment.yml is not up to date: run make lock", file=sys.stderr)
-            return 1
-        return 0
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
+    return write_or_check(TARGET, text, arguments, "make lock")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import get_args
 
 import option_rows
-from deniable.files import written_whole
 from deniable.plans import KINDS, settings_class
 from deniable.release import ReleaseSettings
+from generated import write_or_check
 from option_rows import Model, Row, linked, meaning, models_in
 
 from reproduction.pipeline import Config
@@ -179,11 +179,7 @@ def _analyses() -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Write the page; with ``--check`` return 1 if it is outdated, and write nothing."""
     text = page().rstrip("\n") + "\n"
-    if "--check" in arguments:
-        return int(PAGE.read_text(encoding="utf-8") != text)
-    with written_whole(PAGE) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    return 0
+    return write_or_check(PAGE, text, arguments, "tools/write_options.py")
 
 
 if __name__ == "__main__":

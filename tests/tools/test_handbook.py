@@ -13,7 +13,7 @@ from matplotlib.image import imread
 from selenium import webdriver
 from tests.chromium import NARROW, WIDE, asked_for, opened
 
-from handbook import links, posterior, tradeoff
+from handbook import figures, links, posterior, tradeoff
 from handbook.reference import folders
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,9 +91,9 @@ def test_faults_of_a_site_are_found(tmp_path: Path) -> None:
 
 
 def test_the_figure_of_posteriors_is_up_to_date_and_the_pages_agree_with_it(tmp_path: Path) -> None:
-    posterior.save(tmp_path / "plotted.png")
+    figures.save(tmp_path)
     committed = imread(ROOT / "docs" / "figures" / "posterior.png")
-    np.testing.assert_array_equal(imread(tmp_path / "plotted.png"), committed)
+    np.testing.assert_array_equal(imread(tmp_path / "posterior.png"), committed)
 
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
     (words,) = re.findall(r"^!\[(.*)\]\(figures/posterior\.png\)$", page, re.MULTILINE)
@@ -118,9 +118,9 @@ def largest_by_hand(prior: float, epsilons: Sequence[float]) -> list[str]:
 
 
 def test_the_picture_of_the_readme_is_up_to_date_and_right(tmp_path: Path) -> None:
-    tradeoff.save(tmp_path / "plotted.png")
+    figures.save(tmp_path)
     committed = imread(ROOT / "docs" / "figures" / "tradeoff.png")
-    np.testing.assert_array_equal(imread(tmp_path / "plotted.png"), committed)
+    np.testing.assert_array_equal(imread(tmp_path / "tradeoff.png"), committed)
     for epsilon in tradeoff.EXAMPLES:
         # Warner's design by hand: retention probability e^ε / (1 + e^ε).
         keep = np.exp(epsilon) / (1 + np.exp(epsilon))
@@ -128,4 +128,4 @@ def test_the_picture_of_the_readme_is_up_to_date_and_right(tmp_path: Path) -> No
         error = np.sqrt(yes * (1 - yes) / (tradeoff.RESPONDENTS - 1)) / (2 * keep - 1)
         assert tradeoff.half_width(epsilon) == pytest.approx(1.96 * error, rel=1e-3)
         odds = np.exp(epsilon) * tradeoff.PRIOR / (1 - tradeoff.PRIOR)
-        assert tradeoff.posterior(epsilon) == pytest.approx(odds / (1 + odds), rel=1e-9)
+        assert posterior.largest(epsilon) == pytest.approx(odds / (1 + odds), rel=1e-9)

@@ -36,18 +36,6 @@ MODELS = sorted(
 )
 
 
-def test_the_page_is_up_to_date() -> None:
-    assert write_options.main(["--check"]) == 0, "run tools/write_options.py"
-
-
-def test_an_outdated_page_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_options, "PAGE", tmp_path / "page.md")
-    (tmp_path / "page.md").write_text("# Options\n", encoding="utf-8")
-    assert write_options.main(["--check"]) == 1
-    assert write_options.main([]) == 0
-    assert write_options.main(["--check"]) == 0
-
-
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_every_option_has_a_meaning_and_a_row(model: option_rows.Model) -> None:
     start = "### " if model is AnalysesConfig else r"\| "

@@ -1,7 +1,6 @@
 """Plot the largest posterior probability about a respondent, for a prior probability of 1 %."""
 
 import math
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -9,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from deniable.display import GRID, STYLE, canvas, finish
-from deniable.files import written_whole
 from deniable.privacy import largest_posterior
 
 PRIOR, EPSILONS = 0.01, (0.5, 1, 2, 4, 8)
@@ -22,6 +20,11 @@ def largest(epsilon: float) -> float:
     return float(largest_posterior(PRIOR, math.exp(epsilon)))
 
 
+def rounded_up(bound: float) -> str:
+    """Return an upper `bound` in percent with one decimal, rounded up."""
+    return f"{math.ceil(10 * bound) / 10:.1f}"
+
+
 def picture() -> Figure:
     """Plot 100 squares for the prior probability, and 100 for each epsilon."""
     chances = {"prior": PRIOR} | {f"epsilon {each:g}": largest(each) for each in EPSILONS}
@@ -32,8 +35,7 @@ def picture() -> Figure:
         axes = figure.subplots(2, 3)
         for axis, (name, chance) in zip(axes.flat, chances.items(), strict=True):
             _squares(axis, chance)
-            # A bound is rounded up.
-            axis.set_title(f"{name}\n{math.ceil(1000 * chance) / 10:.1f} %")
+            axis.set_title(f"{name}\n{rounded_up(100 * chance)} %")
         return finish(
             figure,
             "Largest posterior probability",
@@ -49,9 +51,3 @@ def _squares(axis: Axes, chance: float) -> None:
     filled = np.clip(100 * chance - places, 0, 1)
     for colour, widths in ((GRID, np.full(SIDE * SIDE, 0.9)), (FILLED, 0.9 * filled)):
         axis.bar(places % SIDE, 0.9, widths, places // SIDE, align="edge", color=colour)
-
-
-def save(file: Path) -> None:
-    """Write the figure to a `file`, with the same bytes each time."""
-    with written_whole(file) as temporary:
-        picture().savefig(temporary, format="png", dpi=160, metadata={"Software": None})

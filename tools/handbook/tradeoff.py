@@ -1,18 +1,14 @@
 """Plot the price of privacy for one release: interval of an analyst, certainty of an intruder."""
 
-import math
-from pathlib import Path
-
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
 from deniable.channels import KeepOrReplace
 from deniable.display import INK, STYLE, canvas, finish, gridded
-from deniable.files import written_whole
-from deniable.privacy import largest_posterior
+from handbook.posterior import PRIOR, largest, rounded_up
 
-RESPONDENTS, SMOKERS, PRIOR = 10_000, 0.2, 0.01
+RESPONDENTS, SMOKERS = 10_000, 0.2
 EPSILONS = np.arange(0.25, 4.01, 0.05)
 EXAMPLES = (1, 2, 3)
 ANALYST, INTRUDER = "#0072b2", "#d55e00"
@@ -24,11 +20,6 @@ def half_width(epsilon: float) -> float:
     true = np.array([SMOKERS, 1 - SMOKERS])
     counts = RESPONDENTS * channel.reported(true)
     return float(1.96 * channel.standard_errors(counts)[0])
-
-
-def posterior(epsilon: float) -> float:
-    """Return the largest probability that a respondent smokes, for an intruder with `PRIOR`."""
-    return float(largest_posterior(PRIOR, math.exp(epsilon)))
 
 
 def picture() -> Figure:
@@ -51,7 +42,7 @@ def picture() -> Figure:
         left.set_title(
             "An analyst: 95 % interval of the proportion\nthat smokes (true value: 20 %)"
         )
-        right.plot(EPSILONS, [100 * posterior(each) for each in EPSILONS], color=INTRUDER)
+        right.plot(EPSILONS, [100 * largest(each) for each in EPSILONS], color=INTRUDER)
         right.axhline(100 * PRIOR, color=INK, linewidth=1, linestyle="--")
         right.text(4, 100 * PRIOR + 0.8, "before the release: 1 %", ha="right")
         right.set_ylim(0, 40)
@@ -62,10 +53,10 @@ def picture() -> Figure:
             axis.set_xlabel("ε of the release (smaller is more private)")
             axis.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
         for each in EXAMPLES:
-            width, chance = 100 * half_width(each), 100 * posterior(each)
+            width, chance = 100 * half_width(each), 100 * largest(each)
             left.errorbar(each, 100 * SMOKERS, width, color=ANALYST, capsize=4)
             left.annotate(
-                f"± {math.ceil(10 * width) / 10:.1f}",
+                f"± {rounded_up(width)}",
                 (each, 100 * SMOKERS + width),
                 (0, 5),
                 ha="center",
@@ -73,7 +64,7 @@ def picture() -> Figure:
             )
             right.plot(each, chance, "o", color=INTRUDER)
             right.annotate(
-                f"{math.ceil(10 * chance) / 10:.1f} %",
+                f"{rounded_up(chance)} %",
                 (each, chance),
                 (-6, 5),
                 ha="right",
@@ -84,9 +75,3 @@ def picture() -> Figure:
             "Privacy has a price: Deniable states both sides of it before a release",
             f"{RESPONDENTS:,} respondents, one yes/no question, protected by randomized response",
         )
-
-
-def save(file: Path) -> None:
-    """Write the figure to `file`, always with the same bytes."""
-    with written_whole(file) as temporary:
-        picture().savefig(temporary, format="png", dpi=160, metadata={"Software": None})
