@@ -3,14 +3,17 @@
     plain_language.py [FILE...]     all files of the repository if none is given
 
 The measure of constructions covers docstrings and Markdown. Sentences and private words are also
-checked in messages, help texts and templates. The glossary (docs/glossary.md) has the words to use.
+checked in comments, messages, help texts and templates. The glossary (docs/glossary.md) has the
+words to use.
 """
 
 import argparse
 import ast
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +119,9 @@ def prose(markdown: str) -> str:
 
 
 def _module(name: str, source: str) -> Iterator[Passage]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield Passage(f"{name}:{token.start[0]}", "comment", token.string.lstrip("# "))
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     beside: set[int] = set()

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     release, facts = release_of(options.public), _facts(options.public, released)
     notice = [f"{release.get('notice')}."] if release.get("mode") == "test" else []
     print(*(f"deniable: note: {plain(each)}\n" for each in notice), end="", file=sys.stderr)
-    if files or options.format != "text":  # printed text does not repeat the notice
+    if files or options.format != "text":  # text on a screen has the notice above it
         facts = notice + facts
     shown = _formatted(options.format, facts, answers) if answers else ""
     if made:

@@ -161,7 +161,8 @@ class SurveyDesign:
         second = channel.second_moments(channel.reported(self.within))
         if self.stratified:
             return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
-        # The value of a draw: weight times records times its score, minus the truth for a ratio.
+        # The value of a draw: weight times records times its score. For a ratio, the true value is
+        # subtracted.
         truth = self.proportions
         values = (self.weights * self.records) ** 2 * self.drawn
         if estimator == "hajek":
