@@ -126,7 +126,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("changed")
     for name in ("src", "workflow", "resources/claims"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    tools = ("tools/option_rows.py", "tools/write_options.py")
+    tools = ("tools/generated.py", "tools/option_rows.py", "tools/write_options.py")
     for name in ("pyproject.toml", "tests/test_architecture.py", *tools):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
