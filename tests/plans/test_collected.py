@@ -27,7 +27,7 @@ from deniable.plans.auditing import AUDIT_COLUMNS
 from deniable.plans.collected import audit
 from deniable.plans.collected.settings import CollectedSettings
 from deniable.plans.document import plan_from_json, plan_to_json, read_plan, verify_plan, write_plan
-from deniable.plans.interface import Part
+from deniable.plans.parts import Part
 from deniable.plans.settings.finding_clusters import ClustersSettings
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain

@@ -23,7 +23,6 @@ from .interface import (
     UNIT as UNIT,
     Guarantee as Guarantee,
     Order as Order,
-    Part as Part,
     Plan as Plan,
     Watch as Watch,
     randomize as randomize,
@@ -37,6 +36,7 @@ from .kinds import (
 )
 from .making import make_plan as make_plan, plan_from_protocol as plan_from_protocol
 from .masked import MaskedPlan as MaskedPlan, MixedPlan as MixedPlan
+from .parts import Part as Part
 from .risks import (
     RISKS as RISKS,
     Origin as Origin,

@@ -15,7 +15,8 @@ from deniable.channels import Channel, channel_from_json, channel_to_json, produ
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols
 from deniable.plans.document import epsilon_to_json
-from deniable.plans.interface import Plan, Watch, answering_batches
+from deniable.plans.interface import Plan, Watch
+from deniable.plans.parts import answering_batches
 from deniable.plans.risks import KEPT_BACK_RISK
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata

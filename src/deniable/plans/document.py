@@ -11,8 +11,9 @@ import pandas as pd
 
 from deniable.errors import DataError, DeniableError, shown
 from deniable.files import write_json
-from deniable.plans.interface import Part, Plan
+from deniable.plans.interface import Plan
 from deniable.plans.kinds import plan_class
+from deniable.plans.parts import Part
 from deniable.schema import schema_from_dict
 from deniable.texts import MAX_BYTES, read_given_json, text_of
 

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_parameters
-from deniable.plans.interface import Order, Part
+from deniable.plans.interface import Order
 from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
+from deniable.plans.parts import Part
 from deniable.plans.settings import (
     ColumnsSettings,
     PlanInputs,

@@ -9,8 +9,8 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import group_columns, weighted_cells
-from deniable.plans.interface import Part, answering_batches
 from deniable.plans.making import refuse_weights
+from deniable.plans.parts import Part, answering_batches
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import strata_of
 from deniable.pram import Stratum, randomized_domain

@@ -10,7 +10,8 @@ from deniable.privacy import PrivacyOptions
 from deniable.validation import Strict, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.interface import Part, Plan
+    from deniable.plans.interface import Plan
+    from deniable.plans.parts import Part
     from deniable.responses import Responses
     from deniable.schema import RecordsFile, Schema
 
@@ -98,7 +99,7 @@ class RecordOptions(PlanOptions):
     @property
     def answering(self) -> "Part | None":
         """The part of the respondents that answers."""
-        from deniable.plans.interface import Part  # noqa: PLC0415
+        from deniable.plans.parts import Part  # noqa: PLC0415
 
         return None if self.part is None else Part(self.part.of, self.part.take, self.part.seed)
 
