@@ -1,15 +1,15 @@
 from .coding import Coder as Coder, weights_of as weights_of
-from .csv_text import CsvForm as CsvForm, CsvText as CsvText
-from .draft import Draft as Draft, draft_schema as draft_schema, drafted as drafted
-from .faults import ValidationErrors as ValidationErrors
-from .model import (
+from .column import (
     MISSING as MISSING,
     Column as Column,
     FileFormat as FileFormat,
     Missing as Missing,
-    Schema as Schema,
     number_text as number_text,
 )
+from .csv_text import CsvForm as CsvForm, CsvText as CsvText
+from .draft import Draft as Draft, draft_schema as draft_schema, drafted as drafted
+from .faults import ValidationErrors as ValidationErrors
+from .model import Schema as Schema
 from .outside import OutsideBounds as OutsideBounds, warn_outside as warn_outside
 from .reading import read_schema as read_schema, schema_from_dict as schema_from_dict
 from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
+from deniable.schema.column import Column
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import Column
 from deniable.schema.outside import ABOVE, ABSENT, BELOW
 from deniable.schema.texts import alike, listed
 from deniable.schema.types import encoded, is_text, missing_values, plain_type, type_named

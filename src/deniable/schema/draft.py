@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DataError, shown
+from deniable.schema.column import MISSING, number_text
 from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import FORMAT, MISSING, VERSION, number_text
+from deniable.schema.model import FORMAT, VERSION
 from deniable.schema.sources import Source, open_source
 from deniable.schema.texts import (
     STAND_INS,

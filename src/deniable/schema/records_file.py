@@ -11,8 +11,9 @@ import pyarrow as pa
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder, weights_of
+from deniable.schema.column import Column
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import Column, Schema
+from deniable.schema.model import Schema
 from deniable.schema.outside import OutsideBounds
 from deniable.schema.sources import PORTION, Piece, Source, open_source
 from deniable.schema.texts import listed

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deniable.errors import DataError, shown
+from deniable.schema.column import FileFormat
 from deniable.schema.csv_text import CsvForm, CsvText
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import FileFormat
 from deniable.schema.texts import listed, unfit
 from deniable.schema.types import is_text
 

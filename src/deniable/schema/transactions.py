@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from deniable.arrays import Positions
 from deniable.errors import DataError, shown
+from deniable.schema.column import Column, FileFormat
 from deniable.schema.csv_text import (
     BLOCK_BYTES,
     DELIMITERS,
@@ -21,7 +22,7 @@ from deniable.schema.csv_text import (
     found_encoding,
 )
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.model import Column, FileFormat, Schema
+from deniable.schema.model import Schema
 from deniable.schema.sources import Names, Source, refuse_bad_names, rows_of
 
 

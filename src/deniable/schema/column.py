@@ -1,0 +1,247 @@
+"""A column of a file of records: its categories or numbers, and its missing values."""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from deniable.arrays import Floats
+from deniable.errors import DataError, shown
+from deniable.records import Attribute, Discretization
+from deniable.schema.texts import unfit
+from deniable.schema.types import refuse_foreign_texts, type_named
+from deniable.validation import Strict
+
+MISSING = "(missing)"
+"""The category of missing values, if they have one."""
+MAX_POINTS = 100_000
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+def number_text(number: float) -> str:
+    """Return the shortest decimal text from which the same `number` is read.
+
+    Examples
+    --------
+    >>> [number_text(each) for each in (30.0, 0.1, -2.50, 1e6)]
+    ['30', '0.1', '-2.5', '1000000']
+    """
+    return np.format_float_positional(number + 0.0, trim="-")  # no minus before zero
+
+
+class FileFormat(Strict):
+    """The format of a file of a `kind`; text has a `delimiter` and an `encoding`.
+
+    A file of ``transactions`` has one basket per line. `unknown_items` determines whether an item
+    that is not in the schema is an error, or ignored.
+    """
+
+    kind: Literal["csv", "parquet", "arrow", "transactions"]
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    encoding: Text | None = None
+    unknown_items: Literal["refuse", "ignore"] = "refuse"
+
+    @property
+    def protected(self) -> "FileFormat":
+        """The format of the protected file; baskets become columns, for any channel."""
+        return FileFormat(kind="parquet") if self.kind == "transactions" else self
+
+
+class Missing(Strict):
+    """The missing values of a column, besides empty ones, and their treatment.
+
+    `values` are texts that mean a missing value; in a typed column, the text of such values. With
+    the `policy` ``category`` they are a category. With ``drop`` their records are left out, which a
+    plan must accept. With ``refuse`` they are errors.
+    """
+
+    values: list[str] = Field(default_factory=lambda: [""])
+    policy: Literal["category", "drop", "refuse"] = "refuse"
+
+
+class Column(Strict):
+    """A column with a `name`.
+
+    Channels randomize ``categorical`` and ``numeric`` columns. A column of `kind` ``identifier`` or
+    ``weight`` is released unchanged, if a plan accepts it. A ``left_out`` column is never released.
+    The `status` of categories, or of bounds and step, is ``drafted`` from the records, or
+    ``declared`` without them. `type` is Arrow's name of the type of values other than text.
+
+    The `categories` are texts of the values, in order if they are `ordered`. A numeric column has
+    `bounds` or `edges`, which must be public. The bounds are the smallest and the largest value.
+    The `step`, above 0, defines the public grid low, low + step, ..., high. A value counts at the
+    nearest point, and a value halfway between two points at the higher one. So the intervals around
+    all inner points have the same width. Without a step, numbers can be masked but not randomized.
+
+    The `edges` increase strictly and are finite. They form ordered intervals, at least two, which
+    are randomized; see `deniable.Discretization`. A value that equals an edge belongs to the
+    interval above it, and the last edge to the last interval. `open_below` adds an interval of all
+    values below the first edge, and `open_above` one from the last edge on. Values beyond the
+    `limits` count at the nearest point or in the nearest interval. The decimal mark of numbers in
+    text is `decimal`. For `missing` see `Missing`.
+    """
+
+    name: Text
+    kind: Literal["categorical", "numeric", "weight", "identifier", "left_out"]
+    status: Literal["drafted", "declared"] = "declared"
+    type: Text | None = None
+    categories: list[str] = Field(default_factory=list)
+    ordered: bool = False
+    bounds: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+    step: Annotated[float, Field(gt=0)] | None = None
+    edges: list[float] | None = None
+    open_below: bool = False
+    open_above: bool = False
+    decimal: Literal[".", ","] = "."
+    missing: Missing = Field(default_factory=Missing)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if bool(self.categories) != (self.kind == "categorical"):
+            allowed = "at least one" if self.kind == "categorical" else "none"
+            raise ValueError(f"categories of {self.name!r}; allowed for {self.kind}: {allowed}")
+        for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
+            if fault := unfit(text):
+                raise ValueError(
+                    f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control "
+                    "characters"
+                )
+        self._refuse_options_of_others()
+        if self.ordered and self.kind != "categorical":
+            raise ValueError(f"ordered of {self.name!r}; allowed: of categories")
+        if self.decimal == "," and (self.kind not in ("numeric", "weight") or self.type):
+            raise ValueError(f"decimal of {self.name!r}; allowed: of numbers and weights in text")
+        for each, times in Counter(self.categories).items():
+            if times > 1 or each == MISSING:
+                other = "another name; this one is for missing values"
+                allowed = "each once" if times > 1 else other
+                raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
+            if each in self.missing.values:
+                raise ValueError(
+                    f"{each!r} of {self.name!r} is a category and a missing value; allowed: one"
+                )
+        if self.bounds is not None:
+            self._refuse_bad_grid(self.bounds)
+        if self.type is not None and self.randomized:
+            texts = list(map(number_text, self.points)) if self.on_grid else self.categories
+            numeric, absent = self.kind == "numeric", self.missing.values
+            refuse_foreign_texts(self.name, self.type, texts, absent, numeric=numeric)
+        return self
+
+    def _refuse_options_of_others(self) -> None:
+        """Raise `ValueError` for options of numbers in other columns, or invalid edges."""
+        given = (self.bounds is not None) + (self.edges is not None)
+        numeric = self.kind == "numeric"
+        if given != numeric or (self.step is not None and self.bounds is None):
+            allowed = "bounds, bounds and step, or edges" if numeric else "none"
+            problem = f"bounds, step or edges of {self.name!r}; allowed for {self.kind}: {allowed}"
+            raise ValueError(problem)
+        if (self.open_below or self.open_above) and self.edges is None:
+            raise ValueError(f"open_below or open_above of {self.name!r}; allowed: with edges")
+        if self.intervals is not None and self.intervals.attribute.size == 1:
+            raise ValueError(f"edges of {self.name!r}; allowed: of at least two intervals")
+
+    def _refuse_bad_grid(self, bounds: Sequence[float]) -> None:
+        if not all(np.isfinite([*bounds, self.step or 1.0])) or bounds[0] >= bounds[1]:
+            problem = f"bounds {bounds} of {self.name!r}; allowed: finite, the lower one first"
+            raise ValueError(problem)
+        if self.step is None:
+            if self.missing.policy == "category":
+                problem = f"missing values of {self.name!r}; allowed without a step: drop or refuse"
+                raise ValueError(problem)
+            return
+        steps = self._steps
+        if steps.denominator != 1 or steps >= MAX_POINTS:
+            raise ValueError(
+                f"step {self.step:g} of {self.name!r}; allowed: such that a whole number of steps, "
+                f"below {MAX_POINTS:,}, leads from {bounds[0]:g} to {bounds[1]:g}"
+            )
+
+    @property
+    def _steps(self) -> Fraction:
+        low, high, step = (Fraction(repr(each)) for each in (*(self.bounds or ()), self.step))
+        return (high - low) / step
+
+    @property
+    def randomized(self) -> bool:
+        """Whether a channel randomizes the values."""
+        return self.kind in ("categorical", "numeric")
+
+    @property
+    def continuous(self) -> bool:
+        """Whether values are numbers without a grid and without intervals."""
+        return self.kind == "numeric" and self.step is None and self.edges is None
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether values are points of a grid."""
+        return self.step is not None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all numbers are whole, by their type, or by a grid of step 1 and whole bounds."""
+        if self.type is not None and pa.types.is_integer(type_named(self.type)):
+            return True
+        return self.step == 1 and all(each.is_integer() for each in self.limits)
+
+    @property
+    def response_type(self) -> str | None:
+        """Arrow's name of the type of randomized values; None for text, such as intervals."""
+        return self.type if self.edges is None else None
+
+    @cached_property
+    def intervals(self) -> Discretization | None:
+        """The intervals between the edges; None without edges."""
+        if self.edges is None:
+            return None
+        return Discretization(self.name, tuple(self.edges), self.open_below, self.open_above)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest number that is not moved; infinite for an open end."""
+        ends = self.edges or self.bounds or (-np.inf, np.inf)
+        return -np.inf if self.open_below else ends[0], np.inf if self.open_above else ends[-1]
+
+    @cached_property
+    def boundaries(self) -> Floats:
+        """Increasing numbers from which on a value counts one point or one interval higher."""
+        if self.edges is not None:
+            last = len(self.edges) if self.open_above else -1
+            return np.array(self.edges[0 if self.open_below else 1 : last])
+        return self._grid(Fraction(1, 2))[:-1]
+
+    @cached_property
+    def points(self) -> Floats:
+        """Points of the grid of numbers, in increasing order."""
+        if self.continuous:
+            raise DataError(
+                f"column {self.name!r} has bounds without a step, so no channel can randomize it; "
+                "give a step in the schema, or mask its numbers by a plan of kind masked"
+            )
+        return self._grid(Fraction(0))
+
+    def _grid(self, first: Fraction) -> Floats:
+        if self.bounds is None or self.step is None:
+            raise DataError(f"column {self.name!r} is {self.kind} and has no grid")
+        low, step = Fraction(repr(self.bounds[0])), Fraction(repr(self.step))
+        return np.array([float(low + (first + n) * step) for n in range(int(self._steps) + 1)])
+
+    def attribute(self) -> Attribute:
+        """Return the attribute to randomize.
+
+        It has the categories, intervals or points, and "missing" if it is a category.
+        """
+        names: Sequence[str] = self.categories
+        if self.intervals is not None:
+            names = self.intervals.attribute.categories
+        elif self.kind == "numeric":
+            names = [number_text(each) for each in self.points]
+        more = (MISSING,) if self.missing.policy == "category" else ()
+        ordinal = self.kind == "numeric" or self.ordered
+        return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")
