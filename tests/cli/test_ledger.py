@@ -9,7 +9,7 @@ import pytest
 from deniable.cli import main
 from deniable.plans import Part
 from deniable.release import Ledger, RecordDigests
-from deniable.release.ledger import LEDGER_VARIABLE
+from deniable.release.counting.ledger import LEDGER_VARIABLE
 
 PEOPLE = RecordDigests("aa", 3, (5, 7))
 

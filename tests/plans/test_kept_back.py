@@ -26,7 +26,7 @@ from deniable.plans import (
     write_plan,
 )
 from deniable.release import KeyPlace, Ledger, protect, protect_test
-from deniable.release.entries import canonical
+from deniable.release.counting.entries import canonical
 from deniable.schema import RecordsFile, schema_from_dict
 
 CATEGORIES = {"sex": ["F", "M"], "town": ["a", "b", "c"]}

@@ -11,7 +11,7 @@ from deniable.errors import DataError
 from deniable.files import sha256
 from deniable.release import protect_test
 from deniable.release.contents import FORMULA, README
-from deniable.release.entries import counted_epsilon, epsilon_text
+from deniable.release.counting.entries import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, refuse_other_files
 
 USE = (

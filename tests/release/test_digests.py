@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from pandas.util import hash_array
 
 from deniable.release import RecordDigests
-from deniable.release.digests import Fingerprint, Sketch
-from deniable.release.entries import SKETCH_SIZE, canonical, overlap
+from deniable.release.counting.digests import Fingerprint, Sketch
+from deniable.release.counting.entries import SKETCH_SIZE, canonical, overlap
 from deniable.sampling import framed
 from deniable.schema import RecordBatch, RecordsFile, Schema, schema_from_dict
 

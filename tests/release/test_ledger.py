@@ -28,8 +28,8 @@ from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.counted import entry_of, faults_of_entries, store_entry
-from deniable.release.digests import Fingerprint, Sketch
-from deniable.release.entries import (
+from deniable.release.counting.digests import Fingerprint, Sketch
+from deniable.release.counting.entries import (
     SKETCH_SIZE,
     Overlap,
     content_of,
@@ -40,7 +40,7 @@ from deniable.release.entries import (
     overlap,
     total_of,
 )
-from deniable.release.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
+from deniable.release.counting.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
 from deniable.schema import RecordBatch, schema_from_dict
 
 PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
@@ -644,7 +644,7 @@ def test_entries_of_two_histories_do_not_mix(
     """As where two copies of a ledger were used and then put together."""
     begun = datetime.fromisoformat(three.entries(POPULATION)[0].time)  # of both histories
     clock = SimpleNamespace(now=begun.astimezone)
-    monkeypatch.setattr("deniable.release.ledger.datetime", clock)
+    monkeypatch.setattr("deniable.release.counting.ledger.datetime", clock)
     folder = folder_of(three)
     shutil.copytree(three.folder, tmp_path / "copy")
     shutil.copy(folder / "000002.json", tmp_path / "kept")
@@ -708,7 +708,7 @@ def test_a_head_that_is_made_meanwhile_is_not_lost(
 ) -> None:
     """The head is read before entries, and another process makes both between."""
     seen = iter([None, (1, "")])
-    monkeypatch.setattr("deniable.release.entries._head", lambda _: next(seen))
+    monkeypatch.setattr("deniable.release.counting.entries._head", lambda _: next(seen))
     assert len(three.entries(POPULATION)) == 3
 
 
@@ -727,7 +727,7 @@ def test_a_head_that_is_behind_is_moved_on(three: Ledger) -> None:
 def test_entries_of_later_versions_are_not_guessed_at(
     three: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniable.release.entries.FORMAT", 4)
+    monkeypatch.setattr("deniable.release.counting.entries.FORMAT", 4)
     with pytest.raises(DataError, match="format 3, which this version does not support"):
         three.total(POPULATION)
 

@@ -19,8 +19,8 @@ from deniable.files import read_json
 from deniable.plans import ColumnsPlan, make_plan, read_plan, write_plan
 from deniable.randomized_response import Protocol
 from deniable.release import Ledger, epsilon_text, protect
-from deniable.release.entries import head_file
-from deniable.release.ledger import LEDGER_VARIABLE
+from deniable.release.counting.entries import head_file
+from deniable.release.counting.ledger import LEDGER_VARIABLE
 from deniable.release.risk import likeliest_cells
 from deniable.schema import schema_from_dict
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from deniable.release.digests import RecordSum, digest_of_file
+from deniable.release.counting.digests import RecordSum, digest_of_file
 from deniable.schema import FileFormat
 
 KEY = bytes(range(32))

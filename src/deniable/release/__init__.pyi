@@ -8,13 +8,16 @@ from .counted import (
     ENTRY_FILE as ENTRY_FILE,
     faults_of_entries as faults_of_entries,
 )
-from .entries import (
+from .counting import (
+    LEDGER_VARIABLE as LEDGER_VARIABLE,
     Entry as Entry,
+    Ledger as Ledger,
     RecordDigests as RecordDigests,
     canonical as canonical,
     composed_epsilon as composed_epsilon,
     counted_epsilon as counted_epsilon,
     epsilon_text as epsilon_text,
+    named_ledger as named_ledger,
 )
 from .key_places import KeyPlace as KeyPlace
 from .keys import (
@@ -22,11 +25,6 @@ from .keys import (
     PUBLIC as PUBLIC,
     TEST as TEST,
     key_from_seed as key_from_seed,
-)
-from .ledger import (
-    LEDGER_VARIABLE as LEDGER_VARIABLE,
-    Ledger as Ledger,
-    named_ledger as named_ledger,
 )
 from .making import (
     protect as protect,

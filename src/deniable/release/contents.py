@@ -11,7 +11,7 @@ from typing import Any
 from deniable.files import sha256, write_json, write_text
 from deniable.plans import Plan
 from deniable.records import shortened
-from deniable.release.entries import counted_epsilon, epsilon_text
+from deniable.release.counting import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, names_in
 from deniable.schema import Schema
 

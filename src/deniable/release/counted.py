@@ -21,10 +21,9 @@ from pydantic.dataclasses import dataclass
 from deniable import __version__
 from deniable.errors import DeniableError
 from deniable.files import read_json, replace_durably, write_once
-from deniable.release.entries import Entry, RecordDigests, canonical
+from deniable.release.counting import Entry, Ledger, RecordDigests, canonical
 from deniable.release.key_places import PlaceOfKey
 from deniable.release.keys import PRIVATE, PUBLIC
-from deniable.release.ledger import Ledger
 
 JOURNAL_FILE = "journal.json"
 
@@ -41,7 +40,8 @@ class Journal:
 
     `place` is the place of the key, and `records` the ledger's digest of the original records, in
     hexadecimal. `plan` is the JSON document of the plan, and `drawn` the digest of the protected
-    records (`deniable.release.digests`). The `versions` are of the software that made the draw.
+    records (`deniable.release.counting.digests`). The `versions` are of the software that made the
+    draw.
     """
 
     place: PlaceOfKey

@@ -10,7 +10,7 @@ from typing import Any
 
 from deniable.errors import DeniableError
 from deniable.files import kept_private, private_folder, write_once
-from deniable.release.entries import canonical
+from deniable.release.counting import canonical
 from deniable.release.key_places import KEY_FILE, KeyPlace
 from deniable.sampling import KEY_BYTES, KeyedDraws, framed
 

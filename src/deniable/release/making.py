@@ -54,9 +54,16 @@ from deniable.release.counted import (
     store_journal,
     warn_of_overlaps,
 )
-from deniable.release.digests import digest_of_file
+from deniable.release.counting import (
+    Entry,
+    Ledger,
+    RecordDigests,
+    canonical,
+    counted_epsilon,
+    digest_of_file,
+    named_ledger,
+)
 from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release, refuse_no_proportion
-from deniable.release.entries import Entry, RecordDigests, canonical, counted_epsilon
 from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     PLAN_FILE,
@@ -67,7 +74,6 @@ from deniable.release.keys import (
     key_for,
     key_from_seed,
 )
-from deniable.release.ledger import Ledger, named_ledger
 from deniable.release.receipts import (
     RECEIPT,
     STATES_FILE,

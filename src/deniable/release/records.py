@@ -10,8 +10,7 @@ import pyarrow as pa
 from deniable.errors import DeniableError
 from deniable.files import free_memory
 from deniable.plans import Plan
-from deniable.release.digests import Fingerprint, Sketch
-from deniable.release.entries import RecordDigests
+from deniable.release.counting import Fingerprint, RecordDigests, Sketch
 from deniable.release.writing import encoded_text
 from deniable.schema import RecordBatch, RecordsFile
 

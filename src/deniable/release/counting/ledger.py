@@ -20,7 +20,7 @@ from deniable.channels import Number
 from deniable.errors import DataError, DeniableError
 from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
 from deniable.plans import Part
-from deniable.release.entries import (
+from deniable.release.counting.entries import (
     HEADS,
     Entry,
     Overlap,

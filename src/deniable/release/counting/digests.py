@@ -41,7 +41,7 @@ import pyarrow.compute as pc
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.records import Attribute
-from deniable.release.entries import SKETCH_SIZE, RecordDigests, canonical
+from deniable.release.counting.entries import SKETCH_SIZE, RecordDigests, canonical
 from deniable.sampling import framed
 from deniable.schema import (
     STAND_INS,

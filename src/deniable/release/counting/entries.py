@@ -44,9 +44,9 @@ class RecordDigests:
 
     `whole` is the digest of all records in their order, in hexadecimal. Order counts, because a
     draw depends on the number of a record: the same records in another order have a second draw.
-    The other digests are the sketch of the file (`deniable.release.digests`). `rows` are the
-    smallest digests of distinct records, at most 1,024, in ascending order. `identifiers` has such
-    digests for each identifier, and `columns` a sum for each column.
+    The other digests are the sketch of the file (`deniable.release.counting.digests`). `rows` are
+    the smallest digests of distinct records, at most 1,024, in ascending order. `identifiers` has
+    such digests for each identifier, and `columns` a sum for each column.
     """
 
     whole: str
