@@ -180,11 +180,13 @@ def test_a_file_of_baskets_from_schema_to_estimates(
     monkeypatch: pytest.MonkeyPatch,
     rows: int,
 ) -> None:
-    for module in ("schema.sources", "release.writing", "release.ordering"):
+    for module in ("schema.formats.sources", "release.writing", "release.ordering"):
         monkeypatch.setattr(
             f"deniable.{module}.rows_of", lambda columns, most=rows: min(rows, most)
         )
-    monkeypatch.setattr("deniable.schema.transactions.rows_of", lambda columns, most=rows: rows)
+    monkeypatch.setattr(
+        "deniable.schema.formats.transactions.rows_of", lambda columns, most=rows: rows
+    )
     monkeypatch.chdir(tmp_path)
     has = (baskets(200, 1) == "present").to_numpy()
     Path("baskets.txt").write_text(

@@ -21,7 +21,7 @@ from deniable.datasets.published import (
 from deniable.datasets.resolve import obtain
 from deniable.errors import DataError
 from deniable.records.numeric import NumericMicrodata
-from deniable.schema import csv_text
+from deniable.schema.formats import csv_text
 
 ROOT = Path(__file__).resolve().parents[2]
 

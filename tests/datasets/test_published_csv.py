@@ -11,7 +11,7 @@ from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.errors import DataError
 from deniable.records import Attribute, Domain, Microdata
-from deniable.schema import csv_text
+from deniable.schema.formats import csv_text
 
 MANY = 3000  # rows before the fault, in blocks of 1 kB: the 15th block or so
 A: dict[str, Any] = {"name": "a", "categories": ["x", "y"]}

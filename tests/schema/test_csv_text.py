@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from deniable.errors import DataError
-from deniable.schema import csv_text, draft_schema
+from deniable.schema import draft_schema
+from deniable.schema.formats import csv_text
 
 
 def test_no_thread_reads_on_after_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from deniable.cli import main
 from deniable.errors import DataError
-from deniable.schema import RecordsFile, Schema, schema_from_dict, transactions
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 from deniable.schema.draft import drafted
+from deniable.schema.formats import transactions
 
 ITEMS = ("tea", "oat milk", "rye")
 
@@ -40,7 +41,9 @@ def test_a_basket_is_a_line_and_an_item_counts_once(tmp_path: Path, end: str, ro
 
 
 def test_columns_are_those_of_a_plain_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.schema.csv_text.BLOCK_BYTES", 97)  # blocks end inside lines
+    monkeypatch.setattr(
+        "deniable.schema.formats.csv_text.BLOCK_BYTES", 97
+    )  # blocks end inside lines
     names = [f"{number}é" for number in range(8)]
     has = np.random.default_rng(1).random((100, 8)) < 0.2
     text = "\n".join(" ".join(names[item] for item in np.flatnonzero(row)) for row in has)

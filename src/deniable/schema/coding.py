@@ -11,12 +11,10 @@ from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.column import Column
 from deniable.schema.faults import ValidationErrors
+from deniable.schema.numbers import COMMA, weights_of
 from deniable.schema.outside import ABOVE, ABSENT, BELOW
 from deniable.schema.texts import alike, listed
 from deniable.schema.types import encoded, is_text, missing_values, plain_type, type_named
-
-NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
-COMMA = r"^\s*[+-]?[0-9]+,[0-9]+\s*$"
 
 
 class Coder:
@@ -151,29 +149,3 @@ def _taken(table: Any, places: pa.Array | None) -> Any:
     if places is None:
         return table
     return pc.take(pa.array(table), places).to_numpy(zero_copy_only=False)
-
-
-def weights_of(values: pa.Array, decimal: str) -> Floats:
-    """Return `values`, numbers or text, as doubles or NaN; for `decimal` see `numbers_of`."""
-    if is_text(values.type):
-        return numbers_of(values.cast(pa.string()), decimal)
-    floats = values.cast(pa.float64(), safe=False)
-    return np.asarray(floats.fill_null(np.nan).to_numpy(zero_copy_only=False))
-
-
-def numbers_of(texts: pa.Array, decimal: str = ".") -> Floats:
-    """Return the numbers in `texts`; NaN for other texts, infinity beyond the range of doubles.
-
-    `decimal`, a point or a comma, is the decimal mark; other separators are not allowed.
-
-    Examples
-    --------
-    >>> numbers_of(pa.array(["1", "2,5", "2.5", "0x10", None]), ",").tolist()
-    [1.0, 2.5, nan, nan, nan]
-    """
-    pattern = NUMBER if decimal == "." else NUMBER.replace(r"\.", decimal)
-    legible = pc.match_substring_regex(texts, pattern)
-    kept = pc.utf8_ltrim(pc.utf8_trim_whitespace(pc.if_else(legible, texts, None)), "+")
-    if decimal != ".":
-        kept = pc.replace_substring(kept, decimal, ".")
-    return np.asarray(kept.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False))

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Discretization
+from deniable.schema.numbers import number_text
 from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_texts, type_named
 from deniable.validation import Strict
@@ -22,17 +23,6 @@ MISSING = "(missing)"
 MAX_POINTS = 100_000
 
 Text = Annotated[str, Field(min_length=1)]
-
-
-def number_text(number: float) -> str:
-    """Return the shortest decimal text from which the same `number` is read.
-
-    Examples
-    --------
-    >>> [number_text(each) for each in (30.0, 0.1, -2.50, 1e6)]
-    ['30', '0.1', '-2.5', '1000000']
-    """
-    return np.format_float_positional(number + 0.0, trim="-")  # no minus before zero
 
 
 class FileFormat(Strict):

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DataError, shown
-from deniable.schema.column import MISSING, number_text
+from deniable.schema.column import MISSING
 from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
+from deniable.schema.formats import Source, open_source, open_transactions
 from deniable.schema.model import FORMAT, VERSION
-from deniable.schema.sources import Source, open_source
+from deniable.schema.numbers import number_text
 from deniable.schema.texts import (
     STAND_INS,
     alike,
@@ -23,7 +24,6 @@ from deniable.schema.texts import (
     quoted_list,
     refuse_bad_population,
 )
-from deniable.schema.transactions import open_transactions
 from deniable.schema.types import is_text
 
 NAMES = {"csv": "CSV", "transactions": "Transactions"}

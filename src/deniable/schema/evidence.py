@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.schema.coding import COMMA, numbers_of
+from deniable.schema.numbers import COMMA, numbers_of
 from deniable.schema.texts import STAND_INS, unfit
 from deniable.schema.types import encoded, is_number, is_supported, is_text, plain_type
 

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
-from deniable.schema.coding import Coder, weights_of
+from deniable.schema.coding import Coder
 from deniable.schema.column import Column
 from deniable.schema.faults import ValidationErrors
+from deniable.schema.formats import PORTION, Piece, Source, open_source
 from deniable.schema.model import Schema
+from deniable.schema.numbers import weights_of
 from deniable.schema.outside import OutsideBounds
-from deniable.schema.sources import PORTION, Piece, Source, open_source
 from deniable.schema.texts import listed
 from deniable.schema.types import is_number, is_text, plain_type
 
@@ -91,7 +92,7 @@ class RecordsFile:
         records cannot be read, or have other columns or types than the schema.
         """
         if schema.file.kind == "transactions" and isinstance(source, (str, Path)):
-            from deniable.schema.transactions import TransactionsSource  # noqa: PLC0415
+            from deniable.schema.formats import TransactionsSource  # noqa: PLC0415
 
             opened: Source = TransactionsSource(Path(source), schema)
         else:

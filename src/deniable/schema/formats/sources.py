@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from deniable.errors import DataError, shown
 from deniable.schema.column import FileFormat
-from deniable.schema.csv_text import CsvForm, CsvText
 from deniable.schema.faults import ValidationErrors
+from deniable.schema.formats.csv_text import CsvForm, CsvText
 from deniable.schema.texts import listed, unfit
 from deniable.schema.types import is_text
 

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from deniable.arrays import Positions
 from deniable.errors import DataError, shown
 from deniable.schema.column import Column, FileFormat
-from deniable.schema.csv_text import (
+from deniable.schema.faults import ValidationErrors
+from deniable.schema.formats.csv_text import (
     BLOCK_BYTES,
     DELIMITERS,
     SAMPLE_BYTES,
@@ -21,9 +22,8 @@ from deniable.schema.csv_text import (
     decoded_start,
     found_encoding,
 )
-from deniable.schema.faults import ValidationErrors
+from deniable.schema.formats.sources import Names, Source, refuse_bad_names, rows_of
 from deniable.schema.model import Schema
-from deniable.schema.sources import Names, Source, refuse_bad_names, rows_of
 
 
 class TransactionsSource(Source):

@@ -1,0 +1,5 @@
+"""Formats of files of records, read in bounded batches."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
