@@ -108,6 +108,9 @@ def passages(paths: Iterable[Path]) -> Iterator[Passage]:
             text = re.sub(r"\{%.*?%\}", " ", text, flags=re.DOTALL)
             text = re.sub(r"</?(?:em|strong|a|i|b|sub|sup|span)\b[^>]*>", "", text)
             yield Passage(name, "template", re.sub(r"<[^>]*>", "\n\n", text))
+        elif path.suffix == ".txt" and path.parent.name == "templates":
+            text = re.sub(r"^ {4}.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+            yield Passage(name, "template", re.sub(r"\$\w+", "X.", text))
         elif path.suffix == ".py" and name.startswith(("src/", "workflow/")):
             yield from _module(name, path.read_text(encoding="utf-8"))
 

@@ -1,16 +1,18 @@
 """The documents of a public folder: its list, and its text for readers."""
 
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from tests.release.small_releases import KINDS, made, plan_for, records
 
+from deniable.cli import main
 from deniable.errors import DataError
 from deniable.files import sha256
 from deniable.release import protect_test
-from deniable.release.contents import FORMULA, README
+from deniable.release.contents import FORMULA, README, fold_text
 from deniable.release.counting.entries import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, refuse_other_files
 
@@ -158,3 +160,87 @@ def test_texts_that_begin_like_formulas_are_found(text: str) -> None:
 @pytest.mark.parametrize("text", ["<=50K", "-9", "+1.5", "high", "a=b", "-1,5"])
 def test_signed_numbers_and_other_texts_are_no_formulas(text: str) -> None:
     assert not FORMULA.match(text)
+
+
+# -- the statement and its example -----------------------------------------------------------------
+
+
+def code_in(text: str) -> tuple[list[str], str]:
+    """Return the commands and the Python example of a readme."""
+    blocks = [
+        [line[4:] for line in block.splitlines()]
+        for block in text.split("\n\n")
+        if block.startswith("    ")
+    ]
+    (install,), commands, *example = blocks
+    assert install == "pip install ."
+    return commands, "\n\n".join("\n".join(each) for each in example)
+
+
+@pytest.mark.parametrize("kind", ["columns", "other values", "strata", "centroids", "views"])
+def test_the_commands_and_the_example_run_in_the_folder(
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    public = published(kind, tmp_path)
+    commands, example = code_in((public / README).read_text("utf-8"))
+    monkeypatch.chdir(public)
+    for command in commands:
+        program, *options = command.split()
+        assert program == "deniable"
+        assert main(options) == 0
+        assert capsys.readouterr().out
+    exec(example, {})
+    out = capsys.readouterr().out
+    first = "width" if kind == "centroids" else "a"
+    assert re.search(rf"\b{first}\b.*\d", out)
+    assert "estimate" in out
+    assert "ci_high" in out
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "fold"),
+    [
+        (0.5, "1.65"), (1, "2.72"), (2, "7.39"), (4, "54.6"), (8, "2,990"), (12, "163,000"),
+        (40, "10^18"), (0, "1.00"),
+    ],
+)  # fmt: skip
+def test_the_factor_is_rounded_up(epsilon: float, fold: str) -> None:
+    assert fold_text(epsilon) == fold
+    number = float(fold.replace(",", "").replace("10^", "1e"))
+    assert Fraction(number) >= Fraction(math.exp(epsilon)) * Fraction(999999, 1000000)
+
+
+def test_the_statement_of_a_row_has_the_factor_of_the_epsilon(tmp_path: Path) -> None:
+    text = words(published("columns", tmp_path / "1"))
+    said = "even which row is yours, replacing your answers changes the probability of any content"
+    assert f"{said} of that row at most 7.39-fold (epsilon = 2). This does not limit" in text
+    stratum = words(published("strata", tmp_path / "2"))
+    assert "randomized the columns a, b, d." in stratum
+    assert "(epsilon = 2). It does not cover the disclosures named above" in stratum
+    none = words(published("centroids", tmp_path / "3"))
+    assert said not in none
+    assert "No statement holds for the masked numbers of one record" in none
+    tables = words(published("views", tmp_path / "4"))
+    assert "probability of any content of this folder at most 7.39-fold" in tables
+
+
+def test_the_size_of_the_error_of_a_tabulation_follows_from_the_plan(tmp_path: Path) -> None:
+    """Generalized RR of k categories replaces (k - 1) / (k - 1 + exp(epsilon)) of them."""
+    text = words(published("columns", tmp_path))
+    for name, k in (("a", 2), ("b", 3), ("c", 2), ("d", 4)):
+        replaced = (k - 1) / (k - 1 + math.exp(0.5))
+        assert f"{100 * replaced:.0f} of 100 values of {name}" in text
+
+
+def test_the_questions_of_the_guideline_are_answered(tmp_path: Path) -> None:
+    text = words(published("columns", tmp_path / "1"))
+    assert "Unit of privacy: the whole record of one respondent." in text
+    assert "Composition: This is release 1 of the population people." in text
+    for question in ("Model of trust: the data owner", "Parameters: delta is 0", "Side channels: "):
+        assert question in text
+    assert "Epsilon is no legal finding of anonymity: the data protection officer decides." in text
+    protect_test(records(), plan_for("columns"), tmp_path / "tried", 1)
+    assert "Composition: No ledger counts this folder." in words(tmp_path / "tried/public")

@@ -62,6 +62,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         a risk is not accepted.
     """
 
+    row_by_row = True
+
     protocol: OfProtocol
     why: tuple[str, ...]
     weight: str | None = field(default=None, kw_only=True)

@@ -84,6 +84,8 @@ class Plan(ABC):
     """Stem of the name of the protected file."""
     of_records: ClassVar[bool] = True
     """Whether the rows of the protected file are records, which need a random order."""
+    row_by_row: ClassVar[bool] = False
+    """Whether each protected row is randomized from the answers of one respondent alone."""
 
     schema: Schema
     target: float

@@ -6,6 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from deniable.files import sha256, write_json, write_text
@@ -16,20 +17,13 @@ from deniable.release.receipts import SUMS, names_in
 from deniable.schema import Schema
 
 README, PLAN = "README.txt", "plan.json"
+TEMPLATE = "templates/readme.txt"
 WIDTH = 88
 
 TEST_NOTICE = "TEST RELEASE: drawn from a known seed, so it protects nobody; do not publish it"
 SEED_NOTICE = "TEST RELEASE: anybody with the seed can undo its protection; do not publish it"
 """The notice of a test release of an own file, in the first line of its readme."""
 PRODUCTION_NOTICE = "drawn once, by a secret key of its own"
-USE = (
-    "Use these files only for statistics of many records, with their confidence intervals. Draw no "
-    "conclusion about a single person, and do not try to re-identify anybody. Protected records "
-    "may remain personal data. The data owner judges whether a person can still be identified by "
-    "means reasonably likely to be used (GDPR, recital 26; Article 29 Working Party, Opinion "
-    "05/2014 on anonymisation techniques). This text is not legal advice."
-)
-"""Conditions of use in every release."""
 RANDOM_NUMBERS = (
     "Epsilons hold for ideal random numbers. The numbers here come from AES-256 under the secret "
     "key of the release. So epsilons hold against everybody who cannot distinguish these numbers "
@@ -39,6 +33,13 @@ CLIENTS = (
     "Clients randomized their answers themselves. Epsilons hold for ideal random numbers; theirs "
     "come from the operating systems of their devices."
 )
+OWNER_TRUST = (
+    "the data owner has the original records and is trusted with them. Nobody who receives this "
+    "folder is trusted, with any other knowledge and any computer."
+)
+CLIENTS_TRUST = "clients trust nobody with their answers, which they randomized themselves."
+MAX_SHOWN, MAX_SIZE = 8, 1000  # channels that the text names, and categories of their matrices
+MAX_WRITTEN = 30.0  # epsilons above it have their factor as a power of ten
 SURROGATE = (
     "The original records are a surrogate: a model drew them in place of a data set that was not "
     "available."
@@ -61,37 +62,63 @@ def write_documents(plan: Plan, document: Mapping[str, Any], public: Path) -> No
 
 
 def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
-    test, ledger = release["mode"] == "test", release.get("ledger")
-    counted = ""
+    """Return the text of ``templates/readme.txt``: its blocks, filled, without empty ones."""
+    fields = _fields(plan, release) | {"files": _list_of_files(plan, public)}
+    text = Template((Path(__file__).parent / TEMPLATE).read_text("utf-8")).substitute(fields)
+    blocks = (block.rstrip() for block in text.split("\n\n"))
+    return "\n\n".join(_filled(block) for block in blocks if block) + "\n"
+
+
+def _filled(block: str) -> str:
+    if block.startswith("    ") or "\n" in block:  # code, and the list of files
+        return block.lstrip("\n")
+    return textwrap.fill(block, WIDTH, break_on_hyphens=False)
+
+
+def _fields(plan: Plan, release: Mapping[str, Any]) -> dict[str, str]:
+    mode, ledger = release["mode"], release.get("ledger")
+    notice = f"{release['notice']}." if mode == "test" else ""
+    first = release["notice"] == SEED_NOTICE
+    names, unchanged = (c.name for c in plan.schema.randomized), {*plan.strata, *plan.passed}
+    uncovered = [text for text in plan.not_covered if text not in plan.risks.values()]
+    counted = "No ledger counts this folder."
     if ledger is not None:
         counted = (
             f"This is release {ledger['entry']} of the population {plan.schema.population}. The "
             f"total epsilon of its releases so far is {ledger['total']}."
         )
-    notice = f"{release['notice']}." if test else ""
-    first = release["notice"] == SEED_NOTICE
-    paragraphs = [
-        notice if first else "",
-        f"Release {release['name']}: randomized values of {release['records']:,} records.",
-        f"NOTICE: {notice}" if notice and not first else "",
-        *(f"RISK, {name}: {why}." for name, why in plan.risks.items()),
-        *(
-            f"NOT COVERED by epsilon: {text}."
-            for text in plan.not_covered
-            if text not in plan.risks.values()
-        ),
-        *_promises(plan),
-        {"test": "", "clients": CLIENTS}.get(release["mode"], RANDOM_NUMBERS),
-        counted,
-        SURROGATE if release["data_source"] == "surrogate" else "",
-        plan.about_rows,
-        _formulas(plan.schema),
-        "Besides the protected values, the data owner publishes the number of records, the "
-        "mechanism and its parameters, and the names and categories of columns. Estimates from "
-        "this folder use no privacy budget, and everybody can repeat them: deniable estimate "
-        "FOLDER.",
-        USE,
-    ]
+    paragraphs = {
+        "risks": [
+            *(f"RISK, {name}: {why}." for name, why in plan.risks.items()),
+            *(f"NOT COVERED by epsilon: {text}." for text in uncovered),
+        ],
+        "promises": _promises(plan),
+    }
+    fields = {
+        "first_notice": notice if first else "",
+        "name": release["name"],
+        "records": f"{release['records']:,}",
+        "notice": f"NOTICE: {notice}" if notice and not first else "",
+        "spreadsheets": _formulas(plan.schema),
+        "columns": shortened(", ".join(each for each in names if each not in unchanged)),
+        "source": SURROGATE if release["data_source"] == "surrogate" else "",
+        "rows": plan.about_rows,
+        "statement": _statement(plan),
+        "statement_of_file": "",
+        "changed": _changed(plan),
+        "unit": plan.unit,
+        "trust": CLIENTS_TRUST if mode == "clients" else OWNER_TRUST,
+        "counted": counted,
+        "random": {"test": "", "clients": CLIENTS}.get(mode, RANDOM_NUMBERS),
+    }
+    single = {name: " ".join(text.split()) for name, text in fields.items()}
+    lines = {n: "\n\n".join(" ".join(x.split()) for x in own) for n, own in paragraphs.items()}
+    tables = plan.channels() or plan.unverifiable or not plan.of_records
+    method, of = ("margins", "value") if tables else ("numbers", "statistic")
+    return single | lines | {"method": method, "of": of}
+
+
+def _list_of_files(plan: Plan, public: Path) -> str:
     known = {
         f"{plan.protected_name}.{plan.schema.file.protected.kind}": "the protected values",
         PLAN: "the mechanism of each column, all guarantees, and the facts of this release",
@@ -101,7 +128,7 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
     contents = dict.fromkeys(sorted(names_in(public) - {README, SUMS}), "further protected values")
     contents |= known
     width = max(map(len, contents)) + 2
-    listed = [
+    return "\n".join(
         textwrap.fill(
             text,
             WIDTH,
@@ -110,9 +137,57 @@ def _readme(plan: Plan, release: Mapping[str, Any], public: Path) -> str:
             subsequent_indent=" " * width,
         )
         for name, text in contents.items()
-    ]
-    filled = [textwrap.fill(text, WIDTH, break_on_hyphens=False) for text in paragraphs if text]
-    return "\n\n".join([*filled, "\n".join(listed)]) + "\n"
+    )
+
+
+def _statement(plan: Plan) -> str:
+    """Return the statement of a row or, if values are not randomized row by row, of the unit."""
+    if math.isinf(plan.epsilon):
+        return f"No statement holds for {plan.unit}, because no finite epsilon is proved for it."
+    shown = epsilon_text(counted_epsilon(plan.epsilon))
+    fold = f"at most {fold_text(plan.epsilon)}-fold (epsilon = {shown})."
+    covered = " It does not cover the disclosures named above as risks or as not covered."
+    end = fold + (covered if plan.not_covered else "")
+    if plan.row_by_row:
+        return (
+            "Statement of one row, for respondents: whatever somebody knows, even which row is "
+            "yours, replacing your answers changes the probability of any content of that row "
+            f"{end}"
+        )
+    return (
+        f"Statement of {plan.unit}: whatever somebody knows, replacing its values changes the "
+        f"probability of any content of this folder {end}"
+    )
+
+
+def fold_text(epsilon: float) -> str:
+    """Return exp(`epsilon`), a finite number of at least 0, rounded up to three digits."""
+    if epsilon > MAX_WRITTEN:
+        return f"10^{math.ceil(epsilon / math.log(10))}"
+    factor = math.exp(epsilon)
+    digits = 2 - math.floor(math.log10(factor))
+    return f"{math.ceil(factor * 10.0**digits) / 10.0**digits:,.{max(digits, 0)}f}"
+
+
+def _changed(plan: Plan) -> str:
+    """Return the proportion of values that a `plan` replaces, if categories are equally frequent.
+
+    It is 1 - trace(P) / size for each channel, and follows from the plan alone.
+    """
+    texts = []
+    for name, channel in plan.channels().items():
+        if channel.returns_categories and channel.size <= MAX_SIZE:
+            proportion = 1 - float(channel.matrix().trace()) / channel.size
+            texts.append(f"{100 * proportion:.0f} of 100 values of {name}")
+    if not texts:
+        return (
+            "Most randomized values differ from the original ones, or are values of another kind."
+        )
+    more = f", and so on for {len(texts) - MAX_SHOWN} more" if len(texts) > MAX_SHOWN else ""
+    return (
+        f"By design, if all categories are equally frequent, another value replaces "
+        f"{', '.join(texts[:MAX_SHOWN])}{more}."
+    )
 
 
 def _promises(plan: Plan) -> Iterator[str]:
