@@ -15,7 +15,7 @@ import pyarrow as pa
 from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
 from deniable.release import KeyPlace, Ledger, protect
-from deniable.release.key_places import KEY_FILE, PlaceOfKey
+from deniable.release.keys import KEY_FILE, PlaceOfKey
 from deniable.schema import Schema, schema_from_dict
 
 CATEGORIES = {

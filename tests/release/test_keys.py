@@ -16,8 +16,8 @@ from deniable.files import write_once
 from deniable.release import KeyPlace, Ledger, RecordDigests, canonical
 from deniable.release.counted import JOURNAL_FILE
 from deniable.release.counting.digests import Fingerprint, Sketch
-from deniable.release.key_places import KEY_FILE
 from deniable.release.keys import (
+    KEY_FILE,
     PRIVATE,
     PUBLIC,
     WITH_THE_RELEASE,

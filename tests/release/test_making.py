@@ -42,7 +42,7 @@ from deniable.release.counted import (
     journal_of,
     store_journal,
 )
-from deniable.release.key_places import KEY_FILE
+from deniable.release.keys import KEY_FILE
 from deniable.release.receipts import RECEIPT, SUMS, faults_of_receipt
 
 MADE = "deniable.release.making"
@@ -180,7 +180,7 @@ def killed_at(
 
 KILLS = [
     ("deniable.release.keys.write_once", 1),  # the file system is tried
-    ("deniable.release.key_places._own_content", 1),  # the key
+    ("deniable.release.keys._own_content", 1),  # the key
     (f"{MADE}._reserved", 1),
     (f"{MADE}.store_entry", 1),
     ("deniable.release.drawing.write_documents", 1),
@@ -189,7 +189,7 @@ KILLS = [
     ("pathlib.Path.rename", 1),
     (f"{MADE}.sync_folder", 1),
     (f"{MADE}.refuse_other_files", 1),  # the published files are verified
-    ("deniable.release.key_places.sync_folder", 1),  # the key is removed
+    ("deniable.release.keys.sync_folder", 1),  # the key is removed
     (f"{MADE}.store_states", 1),
     (f"{MADE}.write_once", 1),  # the receipt
 ]

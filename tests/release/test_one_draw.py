@@ -25,8 +25,7 @@ from tests.release.small_releases import (
 from deniable.errors import DeniableError
 from deniable.plans import ColumnsPlan, Part, make_plan
 from deniable.release import Ledger, protect
-from deniable.release.key_places import KEY_FILE
-from deniable.release.keys import ReleaseKey
+from deniable.release.keys import KEY_FILE, ReleaseKey
 from deniable.sampling import KeyedDraws
 from deniable.schema import schema_from_dict
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from tests.release.small_releases import known_key, ledger_in, plan_for, records
 
-from deniable.release import ordering, protect
+from deniable.release import drawing, protect
 from deniable.release.writing import _Groups
 from deniable.sampling import KeyedDraws, Words, by_words
 
@@ -50,10 +50,10 @@ def test_all_records_have_the_place_that_the_words_give_them(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ordering, "BATCH", BATCH)
+    monkeypatch.setattr(drawing, "BATCH", BATCH)
     whole = table(records)
     parts = (whole.slice(start, rows) for start in range(0, records, rows))
-    made = list(ordering.in_order_of_key(parts, draws, records, tmp_path))
+    made = list(drawing.in_order_of_key(parts, draws, records, tmp_path))
     joined = pa.concat_tables(made)
     assert joined.schema == whole.schema
     order = by_words(draws.order_words(range(records)))
@@ -71,7 +71,7 @@ def test_words_order_by_the_first_then_the_second_then_as_they_are() -> None:
 def test_another_dictionary_in_a_later_table_is_an_error(tmp_path: Path) -> None:
     tables = [pa.table({"a": pa.array(each).dictionary_encode()}) for each in (["x"], ["y"])]
     with pytest.raises(ValueError, match="'a' has another dictionary in a later table"):
-        list(ordering.in_order_of_key(tables, DRAWS, 2, tmp_path))
+        list(drawing.in_order_of_key(tables, DRAWS, 2, tmp_path))
 
 
 def test_no_original_order_is_left_if_the_draw_breaks_off(
@@ -81,7 +81,7 @@ def test_no_original_order_is_left_if_the_draw_breaks_off(
     place = known_key(tmp_path / "keys", "made")
     given = records(400), plan_for("columns"), tmp_path / "made"
     ledger_in(tmp_path / "ledger")
-    monkeypatch.setattr(ordering, "BATCH", BATCH)
+    monkeypatch.setattr(drawing, "BATCH", BATCH)
     seen: list[int] = []
 
     def broken(*_: object) -> Iterator[None]:
@@ -90,7 +90,7 @@ def test_no_original_order_is_left_if_the_draw_breaks_off(
         assert scratch.stat().st_mode & 0o777 == 0o700
         raise KeyboardInterrupt
 
-    for where, name in ((ordering, "_read"), (_Groups, "write"), (ordering, "_put_by_part")):
+    for where, name in ((drawing, "_read_part"), (_Groups, "write"), (drawing, "_put_by_part")):
         with monkeypatch.context() as patch:
             patch.setattr(where, name, broken)
             with pytest.raises(KeyboardInterrupt):

@@ -5,6 +5,13 @@ from .asked import (
     refuse_epsilon as refuse_epsilon,
 )
 from .base import (
+    MAX_DESIGNED_CELLS as MAX_DESIGNED_CELLS,
+    MAX_LINEAR_DESIGN as MAX_LINEAR_DESIGN,
+    MAX_MATRIX_ENTRIES as MAX_MATRIX_ENTRIES,
+    MAX_NOISE_POINTS as MAX_NOISE_POINTS,
+    MAX_POINTS_OR_MISSING as MAX_POINTS_OR_MISSING,
+    MAX_RESPONSES as MAX_RESPONSES,
+    MAX_SEARCHED_DESIGN as MAX_SEARCHED_DESIGN,
     Channel as Channel,
     Inverse as Inverse,
     Target as Target,
@@ -51,15 +58,6 @@ from .invariant import (
     whole_counts as whole_counts,
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
-from .limits import (
-    MAX_DESIGNED_CELLS as MAX_DESIGNED_CELLS,
-    MAX_LINEAR_DESIGN as MAX_LINEAR_DESIGN,
-    MAX_MATRIX_ENTRIES as MAX_MATRIX_ENTRIES,
-    MAX_NOISE_POINTS as MAX_NOISE_POINTS,
-    MAX_POINTS_OR_MISSING as MAX_POINTS_OR_MISSING,
-    MAX_RESPONSES as MAX_RESPONSES,
-    MAX_SEARCHED_DESIGN as MAX_SEARCHED_DESIGN,
-)
 from .makers import MAKERS as MAKERS
 from .maps import (
     distribution as distribution,

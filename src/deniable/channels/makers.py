@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from deniable.channels.base import Channel
+from deniable.channels.base import MAX_NOISE_POINTS, Channel
 from deniable.channels.keep_or_replace import KeepOrReplace
-from deniable.channels.limits import MAX_NOISE_POINTS
 from deniable.channels.numeric import SquareWave, laplace_channel, staircase_channel
 from deniable.channels.protocols import HadamardResponse, ProjectiveGeometry, SubsetSelection
 

@@ -19,11 +19,11 @@ from .counting import (
     epsilon_text as epsilon_text,
     named_ledger as named_ledger,
 )
-from .key_places import KeyPlace as KeyPlace
 from .keys import (
     PRIVATE as PRIVATE,
     PUBLIC as PUBLIC,
     TEST as TEST,
+    KeyPlace as KeyPlace,
     key_from_seed as key_from_seed,
 )
 from .making import (

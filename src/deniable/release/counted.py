@@ -22,8 +22,7 @@ from deniable import __version__
 from deniable.errors import DeniableError
 from deniable.files import read_json, replace_durably, write_once
 from deniable.release.counting import Entry, Ledger, RecordDigests, canonical
-from deniable.release.key_places import PlaceOfKey
-from deniable.release.keys import PRIVATE, PUBLIC
+from deniable.release.keys import PRIVATE, PUBLIC, PlaceOfKey
 
 JOURNAL_FILE = "journal.json"
 

@@ -3,7 +3,7 @@
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,13 +17,80 @@ from deniable.files import PRIVATE_FILE, write_json, write_table
 from deniable.plans import Plan, plan_to_json
 from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
 from deniable.release.keys import PLAN_FILE, TEST, ReleaseKey
-from deniable.release.ordering import in_order_of_key
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress
 from deniable.release.risk import Risk
 from deniable.release.writing import records_writer
-from deniable.sampling import KeyedDraws
-from deniable.schema import RecordBatch, warn_outside
+from deniable.sampling import KeyedDraws, Words, by_words
+from deniable.schema import RecordBatch, rows_of, warn_outside
+
+BATCH = 1 << 18  # records
+WORD_BITS = 64
+MAX_OUTSIDE = 0.01  # largest proportion of a column's values outside its bounds, by default
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+def in_order_of_key(
+    tables: Iterable[pa.Table], draws: KeyedDraws, records: int, scratch: Path
+) -> Iterator[pa.Table]:
+    """Yield the protected records of `tables` in the random order of the key of `draws`.
+
+    `records` is their number. The empty folder `scratch` temporarily contains all of them, so that
+    memory is bounded: leading bits of random words divide them into parts of about one batch, each
+    sorted alone.
+    """
+    first = 0
+    names: list[str] = []
+    dictionaries: dict[str, pa.Array] = {}  # not in the files: a file has many streams
+    for table in tables:
+        names = table.column_names
+        words = draws.order_words(range(first, first + len(table)))
+        columns = [pa.array(np.ascontiguousarray(each)) for each in words.T]
+        for name in names:
+            column = table[name].combine_chunks()
+            if pa.types.is_dictionary(column.type):
+                if not dictionaries.setdefault(name, column.dictionary).equals(column.dictionary):
+                    raise ValueError(f"column {name!r} has another dictionary in a later table")
+                column = column.indices
+            columns.append(column)
+        placed = pa.table(columns, names=[str(place) for place in range(len(columns))])
+        parts = (records - 1) // rows_of(len(names), BATCH)
+        _put_by_part(placed, words, max(0, parts).bit_length(), scratch)
+        first += len(table)
+    for path in sorted(scratch.iterdir()):
+        table = _read_part(path).rename_columns(names)
+        path.unlink()
+        for name, dictionary in dictionaries.items():
+            coded = pa.DictionaryArray.from_arrays(table[name].combine_chunks(), dictionary)
+            table = table.set_column(names.index(name), name, coded)
+        yield table
+
+
+def _put_by_part(table: pa.Table, words: Words, bits: int, scratch: Path) -> None:
+    # In two steps, because a shift by all bits of a number is undefined.
+    part = (words[:, 0] >> np.uint64(WORD_BITS - 1 - bits)) >> np.uint64(1)
+    part = part.astype(np.min_scalar_type(1 << bits))
+    sizes = np.bincount(part, minlength=1 << bits)
+    table = table.take(pa.array(np.argsort(part, kind="stable")))
+    ends = np.cumsum(sizes)
+    for number in np.flatnonzero(sizes).tolist():
+        # Not kept open, because there may be more parts than a process can open files.
+        with (scratch / f"{number:016x}").open("ab") as file:
+            own = table.slice(ends[number] - sizes[number], sizes[number])
+            with pa.ipc.new_stream(file, table.schema) as stream:
+                stream.write_table(own)
+
+
+def _read_part(path: Path) -> pa.Table:
+    """Return a part in the order of the key, without its words."""
+    batches = []
+    with pa.OSFile(str(path)) as file:
+        while file.tell() < file.size():
+            batches += pa.ipc.open_stream(file)
+    table = pa.Table.from_batches(batches).combine_chunks()
+    words = np.stack([table.column(place).to_numpy() for place in (0, 1)], axis=1)
+    return table.select(range(2, table.num_columns)).take(pa.array(by_words(words)))
+
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,10 +259,6 @@ def draws_for(
 ) -> KeyedDraws:
     """Return the draws of a release: a function of `key`, plan `document` and `fingerprint`."""
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})
-
-
-MAX_OUTSIDE = 0.01  # largest proportion of a column's values outside its bounds, by default
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def refuse_no_proportion(outside_bounds: float) -> None:

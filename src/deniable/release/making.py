@@ -64,12 +64,12 @@ from deniable.release.counting import (
     named_ledger,
 )
 from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release, refuse_no_proportion
-from deniable.release.key_places import KeyPlace
 from deniable.release.keys import (
     PLAN_FILE,
     PRIVATE,
     PUBLIC,
     TEST,
+    KeyPlace,
     ReleaseKey,
     key_for,
     key_from_seed,

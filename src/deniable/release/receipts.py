@@ -8,8 +8,7 @@ from deniable.errors import DataError, DeniableError
 from deniable.files import MARK_OF_FOLDERS, read_json, sha256, write_json
 from deniable.release.counted import ENTRY_FILE, JOURNAL_FILE, entry_of
 from deniable.release.counting import Ledger
-from deniable.release.key_places import KEY_FILE
-from deniable.release.keys import PRIVATE, PUBLIC
+from deniable.release.keys import KEY_FILE, PRIVATE, PUBLIC
 
 SUMS = "SHA256SUMS"
 """The list of the files of a public folder, in the format of the command sha256sum."""

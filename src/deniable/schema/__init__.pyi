@@ -6,17 +6,23 @@ from .column import (
     Missing as Missing,
 )
 from .draft import Draft as Draft, draft_schema as draft_schema, drafted as drafted
-from .faults import ValidationErrors as ValidationErrors
+from .faults import (
+    OutsideBounds as OutsideBounds,
+    ValidationErrors as ValidationErrors,
+    warn_outside as warn_outside,
+)
 from .formats import (
     CsvForm as CsvForm,
     CsvText as CsvText,
     open_source as open_source,
     rows_of as rows_of,
 )
-from .model import Schema as Schema
+from .model import (
+    Schema as Schema,
+    read_schema as read_schema,
+    schema_from_dict as schema_from_dict,
+)
 from .numbers import number_text as number_text, weights_of as weights_of
-from .outside import OutsideBounds as OutsideBounds, warn_outside as warn_outside
-from .reading import read_schema as read_schema, schema_from_dict as schema_from_dict
 from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
 from .texts import STAND_INS as STAND_INS
 from .types import (

@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.column import Column
-from deniable.schema.faults import ValidationErrors
+from deniable.schema.faults import ABOVE, ABSENT, BELOW, ValidationErrors
 from deniable.schema.numbers import COMMA, weights_of
-from deniable.schema.outside import ABOVE, ABSENT, BELOW
 from deniable.schema.texts import alike, listed
 from deniable.schema.types import encoded, is_text, missing_values, plain_type, type_named
 

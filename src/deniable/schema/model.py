@@ -1,18 +1,21 @@
-"""The schema of a file of records, column by column."""
+"""The schema of a file of records: the model, and schemas from YAML or plain values."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from deniable.errors import DataError, refuse_unknown, shown
 from deniable.records import Domain
 from deniable.schema.column import Column, FileFormat
 from deniable.schema.texts import refuse_bad_population
-from deniable.validation import Name, Strict
+from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
+MANUAL = "docs/formats.md describes schemas"
 
 
 class Schema(Strict):
@@ -154,3 +157,34 @@ class Schema(Strict):
     def to_json(self) -> dict[str, Any]:
         """Return the schema as plain JSON values, without defaults."""
         return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
+
+
+def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
+    """Return a schema from plain `values`, or from YAML text such as `draft_schema` returns.
+
+    Messages call them `where`. Raises `DataError` with one line for each error.
+    """
+    if isinstance(values, str):
+        values = yaml_values(values, where)
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        other = isinstance(values, dict) and values.get("format") == "deniable-plan"
+        what = "this is a plan, but a schema is needed" if other else "not a schema"
+        raise DataError(f"{where}: {what}; a schema begins with format: {FORMAT}")
+    try:
+        return Schema.model_validate(values)
+    except ValidationError as error:
+        lines, columns = list[str](), values.get("columns")
+        for line in fault_lines(error, Schema):
+            found = re.match(r"columns\[(\d+)\]", line)
+            own = columns[int(found[1])] if found and columns else None
+            name = own.get("name") if isinstance(own, dict) else None
+            lines.append(f"column {shown(name)}: {line}" if isinstance(name, str) else line)
+        raise DataError(message(where, lines, MANUAL)) from None
+
+
+def read_schema(path: Path | str) -> Schema:
+    """Read a schema from the YAML file `path`.
+
+    Raises `DataError` if the file cannot be read, or with one line for each error in it.
+    """
+    return schema_from_dict(read_yaml(path), str(path))

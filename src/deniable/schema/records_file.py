@@ -12,11 +12,10 @@ from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.coding import Coder
 from deniable.schema.column import Column
-from deniable.schema.faults import ValidationErrors
+from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
 from deniable.schema.model import Schema
 from deniable.schema.numbers import weights_of
-from deniable.schema.outside import OutsideBounds
 from deniable.schema.texts import listed
 from deniable.schema.types import is_number, is_text, plain_type
 
