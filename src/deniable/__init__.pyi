@@ -50,6 +50,7 @@ from .plans import (
     Plan as Plan,
     StrataPlan as StrataPlan,
     compare as compare,
+    expected_errors as expected_errors,
     make_plan as make_plan,
     plan_from_protocol as plan_from_protocol,
     randomize as randomize,

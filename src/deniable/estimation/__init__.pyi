@@ -6,6 +6,7 @@ from .distributions import (
 from .error_bounds import (
     best_case_relative_error as best_case_relative_error,
     bonferroni_critical_value as bonferroni_critical_value,
+    guess_half_width as guess_half_width,
     propagation_factor as propagation_factor,
     records_needed as records_needed,
     smallest_propagation as smallest_propagation,

@@ -113,6 +113,23 @@ def propagation_factor(channel: Channel) -> float:
     return math.inf if channel.singular else math.prod(map(of_one, channel.simple_factors))
 
 
+def guess_half_width(cells: int) -> float:
+    """Return the half-width of 95 % intervals of the proportions in a table, without any data.
+
+    All distributions over so many `cells` are equally likely. So a proportion has the distribution
+    Beta(1, cells - 1), which is uniform between 0 and 1 for two cells.
+
+    Examples
+    --------
+    >>> [round(guess_half_width(cells), 4) for cells in (1, 2, 36)]
+    [0.0, 0.475, 0.0497]
+    """
+    if cells < 2:
+        return 0.0
+    power = 1 / (cells - 1)
+    return float(0.975**power - 0.025**power) / 2
+
+
 def smallest_propagation(size: int, epsilon: float) -> float:
     """Return the propagation factor of [multirr], 2.3, (parity + r - 1) / (parity - 1).
 

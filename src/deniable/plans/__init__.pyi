@@ -10,6 +10,7 @@ from .comparison import (
     MechanismComparison as MechanismComparison,
     compare as compare,
     draw as draw,
+    expected_errors as expected_errors,
     records_for_error as records_for_error,
 )
 from .document import (

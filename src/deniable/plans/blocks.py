@@ -14,6 +14,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.estimation import Z_95
 from deniable.records import Attribute, Domain
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
@@ -99,6 +100,12 @@ class Block:
         scores = fitted.solve(np.ascontiguousarray(self.shares(names).T))
         return float((scores**2).sum(axis=0) @ reported)
 
+    def squares(self, names: Sequence[str]) -> float:
+        """Return the sum over `shares` of `names` of the squared proportions under the prior."""
+        if set(names) == set(self.names) and not self.points:
+            return float(self.prior @ self.prior)
+        return float(((self.prior @ self.shares(names)) ** 2).sum())
+
     def error(self, channel: Channel) -> float:
         """Return n times the mean variance that a `channel` adds to estimated proportions.
 
@@ -139,11 +146,13 @@ class ExpectedTable:
     """A table of attributes of several blocks, for its expected error.
 
     `parts` are the blocks in the table with their attributes. `held` is the mean number of the
-    table's proportions (`Block.shares`) that contain a record, and `shares` the number of all.
+    table's proportions (`Block.shares`) that contain a record, `squares` the sum of their squares,
+    and `shares` the number of all.
     """
 
     parts: tuple[BlockPart, ...]
     held: float
+    squares: float
     shares: int
 
     @classmethod
@@ -154,6 +163,7 @@ class ExpectedTable:
         return cls(
             parts,
             math.prod(blocks[number].held(part) for number, part in parts),
+            math.prod(blocks[number].squares(part) for number, part in parts),
             math.prod(blocks[number].number_of_shares(part) for number, part in parts),
         )
 
@@ -164,7 +174,18 @@ class ExpectedTable:
         diagonal of D' diag(lambda) D - diag(pi). D is the inverse of the product of the blocks'
         channels. Blocks count as independent of each other.
         """
-        return max(math.prod(moments[part] for part in self.parts) - self.held, 0.0) / self.shares
+        return self._mean(moments, self.held)
+
+    def half_width(self, moments: Mapping[BlockPart, float], records: float) -> float:
+        """Return the expected half-width of 95 % intervals of the table's proportions.
+
+        It is 1.96 times the root of their mean variance in so many `records`, by their sampling
+        from a population and by randomization; `moments` are as in `excess`.
+        """
+        return Z_95 * math.sqrt(self._mean(moments, self.squares) / records)
+
+    def _mean(self, moments: Mapping[BlockPart, float], less: float) -> float:
+        return max(math.prod(moments[part] for part in self.parts) - less, 0.0) / self.shares
 
 
 def refuse_unknown_columns(known: Sequence[str], lists: Sequence[Sequence[str]]) -> None:

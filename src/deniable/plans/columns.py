@@ -1,8 +1,8 @@
 """Plans that randomize columns, or clusters of columns, by channels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from deniable.plans.categorical import (
@@ -18,7 +18,7 @@ from deniable.sampling import Numbers, RandomnessSource
 
 if TYPE_CHECKING:
     from deniable.pram import Stratum
-    from deniable.responses import Responses
+    from deniable.responses import Responses, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +59,19 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, records)
 
-    def responses(self, source: Any) -> "Responses":
+    def table_of(self, names: Sequence[str]) -> "Table":
         from deniable.pram import StratifiedProtocol  # noqa: PLC0415 - releases do not need it
-        from deniable.responses import ProtectedRecords, Table, table_within_strata  # noqa: PLC0415
+        from deniable.responses import Table, table_within_strata  # noqa: PLC0415
 
-        table_of = partial(Table.of, self.protocol)
-        if self.invariant:
-            whole = StratifiedProtocol(self.protocol.domain, (), self.protocols, invariant=True)
-            table_of = partial(table_within_strata, whole, weight=self.weight)
-        return ProtectedRecords(source, self.layout, table_of, self.blocks)
+        if not self.invariant:
+            return Table.of(self.protocol, names)
+        whole = StratifiedProtocol(self.protocol.domain, (), self.protocols, invariant=True)
+        return table_within_strata(whole, names, weight=self.weight)
+
+    def responses(self, source: Any) -> "Responses":
+        from deniable.responses import ProtectedRecords  # noqa: PLC0415 - releases do not need it
+
+        return ProtectedRecords(source, self.layout, self.table_of, self.blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {**self._kept(), "clusters": clusters_to_json(self.protocol, self.why)}

@@ -1,7 +1,7 @@
 """The interface of all plans."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # the workflow imports this module at its start, before any c
     from deniable.channels import Channel
     from deniable.privacy import Requirement
     from deniable.randomized_response import Protocol
-    from deniable.responses import Responses
+    from deniable.responses import Responses, Table
 
 Order = Literal["permuted", "as_in_file"]
 Watch = Callable[[Microdata, Microdata, Mapping[str, pa.Array]], None]
@@ -244,6 +244,14 @@ class Plan(ABC):
     def channels(self) -> "Mapping[str, Channel]":
         """Return the channels of categories, by the names of their columns and their stratum."""
         return {}
+
+    def table_of(self, names: Sequence[str]) -> "Table":
+        """Return the table of some columns, `names`, with the channel to its randomized values.
+
+        Raises `DeniableError` if the plan has no channels, a name is unknown or given twice, or the
+        matrix is too large.
+        """
+        raise DeniableError(f"a plan of kind {self.kind} has no channels; compare test releases")
 
     def public_tables(self, protected: pa.Table) -> Mapping[str, "pd.DataFrame"]:
         """Return further public tables of a release, by file name without the ending .csv.

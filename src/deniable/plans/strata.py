@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from deniable.records import Domain, Microdata
 from deniable.responses import (
     ProtectedFormat,
     ProtectedRecords,
+    Table,
     category_columns,
     table_within_strata,
 )
@@ -154,9 +155,11 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, np.asarray(records))
 
+    def table_of(self, names: Sequence[str]) -> Table:
+        return table_within_strata(self.protocol, names, weight=self.weight)
+
     def responses(self, source: Any) -> ProtectedRecords:
-        table_of = partial(table_within_strata, self.protocol, weight=self.weight)
-        return ProtectedRecords(source, self.layout, table_of, self.protocol.blocks)
+        return ProtectedRecords(source, self.layout, self.table_of, self.protocol.blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
 """Plans that mask numbers and randomize the other columns of the same records."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +26,7 @@ from deniable.schema import RecordBatch, Schema
 
 if TYPE_CHECKING:
     from deniable.randomized_response import Protocol
+    from deniable.responses import Table
 
 UNIT = "the masked numbers and the randomized values of one record together"
 CENTRAL = "this is central differential privacy, of the file of all masked numbers."
@@ -150,6 +151,9 @@ class MixedPlan(Plan):
 
     def channels(self) -> Mapping[str, Channel]:
         return self.categories.channels()
+
+    def table_of(self, names: Sequence[str]) -> "Table":
+        return self.categories.table_of(names)
 
     def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
         about = f"{self.numbers.method}: {self.numbers.definition}"
