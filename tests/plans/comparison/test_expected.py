@@ -114,8 +114,8 @@ def test_points_follow_from_the_formula_of_binary_columns() -> None:
     assert found["points"].round(1).eq(14.3).all()
     assert found["points"].to_numpy() == pytest.approx(exact, rel=1e-4)
     assert (found["guess"] == 47.5).all()
-    assert found["tells"].all()
-    assert not expected_errors(make_plan(sixteen, 0.5), 12_000)["tells"].any()
+    assert found["informative"].all()
+    assert not expected_errors(make_plan(sixteen, 0.5), 12_000)["informative"].any()
 
 
 def test_a_half_of_the_respondents_gives_larger_errors() -> None:

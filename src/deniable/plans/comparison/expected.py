@@ -51,8 +51,8 @@ def expected_errors(
     DataFrame
         One row per column, then per table: ``columns``; ``records`` that answer; ``points``, not a
         number if the matrix is singular; ``guess``, the half-width without any data
-        (`deniable.estimation.guess_half_width`; a number counts as two categories); and ``tells``,
-        whether the estimates tell more than this guess.
+        (`deniable.estimation.guess_half_width`; a number counts as two categories); and
+        ``informative``, whether the points are not above this guess.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def expected_errors(
         guess = 100 * guess_of((each.name in points, each.size) for each in table.domain)
         # A comparison with NaN is false.
         rows.append((table.label, answering, error, guess, not error > guess))
-    return pd.DataFrame(rows, columns=["columns", "records", "points", "guess", "tells"])
+    return pd.DataFrame(rows, columns=["columns", "records", "points", "guess", "informative"])
 
 
 def guess_of(attributes: Iterable[tuple[bool, int]]) -> float:
