@@ -100,7 +100,7 @@ class MaskedResponses(Responses):
         read: dict[str, list[Floats]] = {name: [] for name in names}
         labels, coder, coded = list[Any](), None, list[str]()
         if self.class_column is not None:
-            column = self._schema[self.class_column]
+            column = self._schema[self.class_column].released
             coder, coded = Coder(column, self._source.types[column.name]), [column.name]
         for piece in self._source.pieces(coded, names, faults):
             for name in names:

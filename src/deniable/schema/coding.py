@@ -29,7 +29,8 @@ class Coder:
         if self._kind != expected:
             raise DataError(f"column {shown(column.name)} {self._wrong_type(kind)}")
         self._means_missing = missing_values(column.missing.values, self._kind)
-        self._values = pa.array(column.categories, pa.string()).cast(self._kind)
+        coded = pa.string() if column.recoded_to_text else self._kind
+        self._values = pa.array(column.categories, pa.string()).cast(coded)
         self._attribute = None if column.continuous else column.attribute()
         kind = self._kind.to_pandas_dtype() if pa.types.is_floating(self._kind) else float
         inner = column.boundaries if column.on_grid or column.edges else ()
@@ -69,7 +70,9 @@ class Coder:
         missing = np.asarray(dictionary.is_null(nan_is_null=True))
         if len(self._means_missing):
             missing = missing | np.asarray(pc.is_in(dictionary, value_set=self._means_missing))
-        found, unknown, marks = self._table(dictionary)
+        recode = self.column.recode
+        recoded = recode.apply(dictionary, self.column.decimal) if recode else dictionary
+        found, unknown, marks = self._table(recoded)
         policy = self.column.missing.policy
         if self._attribute is not None:
             # Missing values without a category are left out; their code is meaningless.
@@ -120,6 +123,8 @@ class Coder:
             more = ', or write decimal: "," in the schema' if comma else ""
             remedy = f"correct it, or add it to the missing values{more}"
             return f"{has}, which is not a number; {remedy}"
+        if self.column.recode is not None:
+            return f"{has}, which {self.column.recode.problem(listed(self.column.categories))}"
         if same := [each for each in self.column.categories if alike(each) == alike(value)]:
             return (
                 f"{has}, which is the category {shown(same[0])} except for spaces, capitals or "

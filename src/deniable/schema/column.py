@@ -14,6 +14,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Discretization
 from deniable.schema.numbers import number_text
+from deniable.schema.recodes import Recode
 from deniable.schema.texts import unfit
 from deniable.schema.types import refuse_foreign_texts, type_named
 from deniable.validation import Strict
@@ -74,7 +75,8 @@ class Column(Strict):
     interval above it, and the last edge to the last interval. `open_below` adds an interval of all
     values below the first edge, and `open_above` one from the last edge on. Values beyond the
     `limits` count at the nearest point or in the nearest interval. The decimal mark of numbers in
-    text is `decimal`. For `missing` see `Missing`.
+    text is `decimal`. For `missing` see `Missing`. With a `recode`, `type` and missing values are
+    those of the file, and categories and bounds those of the new values.
     """
 
     name: Text
@@ -90,6 +92,7 @@ class Column(Strict):
     open_above: bool = False
     decimal: Literal[".", ","] = "."
     missing: Missing = Field(default_factory=Missing)
+    recode: Recode | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -118,11 +121,35 @@ class Column(Strict):
                 )
         if self.bounds is not None:
             self._refuse_bad_grid(self.bounds)
-        if self.type is not None and self.randomized:
+        self._refuse_bad_recode()
+        if self.type is not None and self.randomized and not self.recoded_to_text:
             texts = list(map(number_text, self.points)) if self.on_grid else self.categories
             numeric, absent = self.kind == "numeric", self.missing.values
             refuse_foreign_texts(self.name, self.type, texts, absent, numeric=numeric)
         return self
+
+    def _refuse_bad_recode(self) -> None:
+        """Raise `ValueError` if the recode is not one of this column."""
+        if (recode := self.recode) is None:
+            return
+        if not (self.kind == "categorical" or (self.kind == "numeric" and not recode.as_text)):
+            raise ValueError(
+                f"recode of {self.name!r}, which is {self.kind}; allowed: of categories, and top "
+                "and bottom without a category of numbers"
+            )
+        for each in recode.targets if self.categories else ():
+            if each not in self.categories:
+                raise ValueError(
+                    f"recode of {self.name!r} leads to {shown(each)}; allowed: to categories of "
+                    "the column"
+                )
+        for each in recode.new_values:
+            if each in self.missing.values:
+                raise ValueError(
+                    f"{each!r} of {self.name!r} is recoded and a missing value; allowed: one"
+                )
+        if self.type is not None:
+            recode.refuse_type(self.name, self.type, self.categories, self.missing.values)
 
     def _refuse_options_of_others(self) -> None:
         """Raise `ValueError` for options of numbers in other columns, or invalid edges."""
@@ -183,7 +210,19 @@ class Column(Strict):
     @property
     def response_type(self) -> str | None:
         """Arrow's name of the type of randomized values; None for text, such as intervals."""
-        return self.type if self.edges is None else None
+        return None if self.edges is not None or self.recoded_to_text else self.type
+
+    @property
+    def recoded_to_text(self) -> bool:
+        """Whether a recode turns values of any type into text."""
+        return self.recode is not None and self.recode.as_text
+
+    @property
+    def released(self) -> "Column":
+        """The column of a file that is already recoded, such as a protected one."""
+        if self.recode is None:
+            return self
+        return self.model_copy(update={"recode": None, "type": self.response_type})
 
     @cached_property
     def intervals(self) -> Discretization | None:

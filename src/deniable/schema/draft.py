@@ -181,7 +181,7 @@ def _column(name: str, seen: ColumnEvidence) -> _Drafted:
                 'without in the file, or here kind: numeric, bounds, step and decimal: ","'
             )
             return _Drafted("left_out", warnings=[why])
-        return _Drafted("left_out", remarks=[f"{what}; group them to release the column"])
+        return _Drafted("left_out", remarks=[f"{what}; group them (recode) to release the column"])
     return _categorical(seen)
 
 

@@ -45,7 +45,8 @@ class Schema(Strict):
             )
         if self.file.kind == "transactions":
             for each in self.columns:
-                item = (len(each.categories), each.missing.policy) == (2, "refuse")
+                own = len(each.categories), each.missing.policy, each.recode
+                item = own == (2, "refuse", None)
                 if not item and each.kind != "left_out":
                     raise ValueError(
                         f"item {each.name!r}; allowed: [absent, present] as categories, or left_out"
@@ -117,7 +118,7 @@ class Schema(Strict):
                 change = {"step": None}
             elif each.name not in kept:
                 change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "edges", "type"))
-                change |= {"categories": [], "decimal": "."}
+                change |= {"categories": [], "decimal": ".", "recode": None}
                 change |= dict.fromkeys(("ordered", "open_below", "open_above"), False)
             columns.append(Column.model_validate(each.model_dump() | change))
         return self.model_copy(update={"columns": columns})
