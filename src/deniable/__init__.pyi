@@ -51,6 +51,7 @@ from .plans import (
     StrataPlan as StrataPlan,
     compare as compare,
     expected_errors as expected_errors,
+    explore as explore,
     make_plan as make_plan,
     plan_from_protocol as plan_from_protocol,
     randomize as randomize,

@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from deniable.analysis import as_text
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
         clusters=options.cluster or (),
         responses=options.responses,
         prior=priors(schema, options.prior) if options.public or options.prior else None,
-        progress=_show_progress,
+        progress=show_progress,
     )
     if options.out:
         figure = draw(found.table)
@@ -64,7 +64,8 @@ def run(options: argparse.Namespace) -> None:
     print(*found.not_compared, found.chosen_from, sep="\n")
 
 
-def _show_progress(epsilon: float) -> None:
+def show_progress(epsilon: float) -> None:
+    """Print the `epsilon` of the next comparison to a terminal."""
     if sys.stderr.isatty():
         print(f"comparing at epsilon {epsilon:g}", file=sys.stderr)
 
@@ -76,8 +77,15 @@ def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
     words = ["deniable", "plan", str(options.schema), "--epsilon", f"{way['epsilon']:.12g}"]
     words += ["--split", way["split"]]
     words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
+    return shlex.join([*words, *option_words(options, tables, clusters), "--out", "plan.json"])
+
+
+def option_words(
+    options: argparse.Namespace, tables: Iterable[Sequence[str]], clusters: Iterable[Sequence[str]]
+) -> list[str]:
+    """Return the words of `tables`, `clusters` and other `options` in a command for a plan."""
+    words = []
     for option, given in (("--table", tables), ("--cluster", clusters)):
         words += [word for each in given for word in (option, columns_text(each))]
     words += [word for each in options.prior or [] for word in ("--prior", each)]
-    words += ["--responses", options.responses] if options.responses != "any" else []
-    return shlex.join([*words, "--out", "plan.json"])
+    return [*words, *(["--responses", options.responses] if options.responses != "any" else [])]

@@ -1,7 +1,8 @@
 """The descriptions and examples of all commands."""
 
 DESCRIPTION = """\
-Protect a file of your own and estimate from a release: schema, compare, plan, protect, estimate.
+Protect a file of your own and estimate from a release: schema, explore, compare,
+plan, protect, estimate.
 Analyse a channel (a transition matrix) or optimize one: channel, design.
 
 A matrix file is a CSV file with the categories as its header and as its first column. Row u, column
@@ -129,6 +130,16 @@ examples:
   deniable compare survey.csv survey.yaml --epsilon 0.5 1 2 4
   deniable compare survey.csv survey.yaml --epsilon 1 2 --table sex,income --out compared
   deniable compare survey.csv survey.yaml --epsilon 1 2 --public
+""",
+    "explore": """\
+Make one page of HTML on which you choose an epsilon with a slider. For each epsilon it shows the
+odds of a person in words, the expected error of each column and table, the guarantees with their
+limits, and the command for the plan. The page follows from the schema alone and needs no network.
+The command needs the extra report: pip install '.[report]'.
+
+examples:
+  deniable explore survey.yaml --records 20000 --out explore.html
+  deniable explore survey.yaml --records 20000 --table sex,income --out explore.html
 """,
     "secure-sum": """\
 Count pairs of columns in the files of three or more parties, without revealing the counts of any

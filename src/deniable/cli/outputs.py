@@ -12,6 +12,7 @@ MATRIX = rb"true category"
 MATRICES = rb"stratum,block,true,reported,probability"
 PROPERTIES = rb'\s*\{\s*"convention"'
 COMPARISON = rb"epsilon,exact_epsilon,mechanism,"
+EXPLORATION = rb".*?<title>Choose epsilon: "
 SUM = rb'\{"format":"deniable-secure-sum"[^\n]*"receiver":0,'
 ANSWERS = (
     rb"(?:TEST RELEASE: [^\n]*\n)?Estimated from "

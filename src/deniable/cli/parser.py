@@ -86,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     _add_design(command("design", "optimize a channel for requirements"))
     _add_schema(command("schema", "draft a schema of your own file").add_argument)
     _add_compare(command("compare", "compare utility at each exact epsilon").add_argument)
+    _add_explore(command("explore", "make a page to choose an epsilon by").add_argument)
     _add_plan(command("plan", "choose mechanisms at an exact epsilon").add_argument)
     _add_ledger(command("ledger", "count releases by population"))
     _add_protect(command("protect", "protect your own file by a plan").add_argument)
@@ -109,6 +110,16 @@ def _add_compare(add: Callable[..., Any]) -> None:
     add("--epsilon", nargs="+", type=float, required=True, metavar="E", help="epsilons of a record")
     add("--public", action="store_true", help="use uniform distributions, not the original ones")
     add("--out", type=_path, metavar="DIR", help="folder for compare.csv, .png and .svg")
+    _add_tables(add)
+
+
+def _add_explore(add: Callable[..., Any]) -> None:
+    add("schema", metavar="SCHEMA.yaml", type=Path, help="the schema of the file")
+    add("--records", type=int, required=True, metavar="N", help="expected number of records")
+    add("--out", type=_path, required=True, metavar="PAGE.html", help="file of the page")
+    text = "epsilons of a record on the page (default: 40 values from 0.1 to 10)"
+    add("--epsilon", nargs="+", type=float, metavar="E", help=text)
+    add("--accept", nargs="+", metavar="NAME", help="names of accepted risks (config/README.md)")
     _add_tables(add)
 
 

@@ -7,10 +7,15 @@ from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
 from .collected import CollectedPlan as CollectedPlan
 from .columns import ColumnsPlan as ColumnsPlan
 from .comparison import (
+    EPSILONS as EPSILONS,
     MechanismComparison as MechanismComparison,
+    Odds as Odds,
+    Setting as Setting,
     compare as compare,
     draw as draw,
     expected_errors as expected_errors,
+    explore as explore,
+    explore_page as explore_page,
     records_for_error as records_for_error,
 )
 from .document import (

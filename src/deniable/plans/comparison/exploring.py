@@ -1,0 +1,133 @@
+"""The consequences of each epsilon for persons and for estimates, from the schema alone."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from deniable.arrays import Floats
+from deniable.channels import Channel
+from deniable.errors import DeniableError
+from deniable.plans.allocation import Split
+from deniable.plans.blocks import ResponseKind
+from deniable.plans.columns import ColumnsPlan
+from deniable.plans.comparison.expected import expected_errors
+from deniable.plans.making import make_plan
+from deniable.privacy import largest_posterior, smallest_posterior
+from deniable.schema import Schema
+
+EPSILONS = tuple(
+    twentieths / 20
+    for twentieths in (*range(2, 10), *range(10, 20, 2), *range(20, 100, 5), *range(100, 201, 10))
+)
+"""40 round numbers from .1 to 10."""
+MAX_EPSILONS = 100
+SPLITS: tuple[Split, ...] = ("even", "optimal")
+SLACK = 1e-9  # above the rounding error of floats, so that bounds are rounded outwards
+
+
+@dataclass(frozen=True)
+class Odds:
+    """Frequencies of randomized values, of 100 people with each answer to a column or cluster.
+
+    Of 100 people with one of the `answers`, `same` are recorded with it. Of 100 people with another
+    answer, `other` are recorded with the first one. If `exact`, these are the probabilities of the
+    channel, rounded. Otherwise they bound them, as those of a yes-or-no answer with the same
+    `epsilon`, from which any two answers are told apart at least as well (Kairouz, Oh and
+    Viswanath, JMLR 2016, Theorem 2).
+    """
+
+    answers: tuple[str, ...]
+    epsilon: float
+    same: int
+    other: int
+    exact: bool
+
+    @classmethod
+    def of(cls, answers: tuple[str, ...], channel: Channel) -> "Odds":
+        """Return the odds of a `channel` for these `answers`, its categories."""
+        parts = channel.weight_and_replacement
+        if parts is not None and np.ptp(parts[1]) == 0:
+            other = float(parts[1][0])
+            same = round(100 * (float(parts[0]) + other))
+            return cls(answers, channel.epsilon, same, round(100 * other), True)
+        same = math.ceil(100 / (1 + math.exp(-channel.epsilon)) - SLACK)
+        return cls(answers, channel.epsilon, same, 100 - same, False)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A `plan` for a requested `epsilon` of a record and a budget allocation, `split`.
+
+    `errors` are the `expected_errors` of the plan.
+    """
+
+    epsilon: float
+    split: Split
+    plan: ColumnsPlan
+    errors: pd.DataFrame
+
+    def moved(self, prior: float) -> tuple[int, int]:
+        """Return bounds of a guess after the release, in percent and rounded outwards.
+
+        The guess is a `prior` probability in [0, 1] of anything about the answers of a person. See
+        `deniable.privacy.largest_posterior`.
+        """
+        parity = math.exp(self.plan.epsilon)
+        low, high = smallest_posterior(prior, parity), largest_posterior(prior, parity)
+        return max(math.floor(100 * low - SLACK), 0), min(math.ceil(100 * high + SLACK), 100)
+
+    @property
+    def odds(self) -> dict[str, Odds]:
+        """The odds of each column or cluster."""
+        part_of, channels = self.plan.protocol.domain.project, self.plan.channels().items()
+        return {
+            name: Odds.of(part_of(block).cell_labels(), channel)
+            for (name, channel), block in zip(channels, self.plan.blocks, strict=True)
+        }
+
+
+def explore(
+    schema: Schema,
+    records: int,
+    epsilons: Sequence[float] = EPSILONS,
+    tables: Sequence[Sequence[str]] = (),
+    *,
+    clusters: Sequence[Sequence[str]] = (),
+    responses: ResponseKind = "any",
+    prior: Mapping[str, Floats] | None = None,
+    accept: Sequence[str] = (),
+    progress: Callable[[float], None] = lambda epsilon: None,
+) -> tuple[Setting, ...]:
+    """Return plans with their expected errors, for each epsilon and budget allocation.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns. No record is read.
+    records : int, at least 2
+        Expected number of records.
+    epsilons : sequence of at most 100 floats, above 0
+    tables, clusters, responses, prior, accept
+        As in `deniable.plans.make_plan`.
+    progress : callable, optional
+        Receives each epsilon before its plans are made.
+
+    Raises
+    ------
+    DeniableError
+        If a plan is impossible, a number is out of range, or a risk is not accepted.
+    """
+    if not 0 < len(epsilons) <= MAX_EPSILONS:
+        raise DeniableError(f"{len(epsilons)} values of epsilon; give 1 to {MAX_EPSILONS}")
+    found = []
+    for epsilon in sorted(set(epsilons)):
+        progress(epsilon)
+        for split in SPLITS:
+            options = {"clusters": clusters, "responses": responses, "accept": accept}
+            plan = make_plan(schema, epsilon, split=split, tables=tables, prior=prior, **options)
+            errors = expected_errors(plan, records, tables, prior=prior).drop_duplicates("columns")
+            found.append(Setting(epsilon, split, plan, errors))
+    return tuple(found)
