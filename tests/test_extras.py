@@ -113,6 +113,7 @@ for command in (
 for command in (
     ["compare", "s.csv", "s.yaml", *asked, "--out", "pictures"],
     ["estimate", "r/public", "--format", "html"],
+    ["explore", "s.yaml", "--records", "120", "--out", "explore.html"],
 ):
     assert main(command) == 2, command
 print(os.path.exists("pictures"))
@@ -121,7 +122,7 @@ print(os.path.exists("pictures"))
     assert done.returncode == 0, done.stderr
     assert "designed is not compared: this needs highspy" in done.stdout
     assert done.stdout.endswith("False\n")
-    assert done.stderr.count("deniable[report]") == 2
+    assert done.stderr.count("deniable[report]") == 3
 
 
 def test_a_digest_tells_what_is_not_installed() -> None:

@@ -8,9 +8,9 @@ from .collected import CollectedPlan as CollectedPlan
 from .columns import ColumnsPlan as ColumnsPlan
 from .comparison import (
     EPSILONS as EPSILONS,
+    AnswerOdds as AnswerOdds,
+    ExploredPlan as ExploredPlan,
     MechanismComparison as MechanismComparison,
-    Odds as Odds,
-    Setting as Setting,
     compare as compare,
     draw as draw,
     expected_errors as expected_errors,

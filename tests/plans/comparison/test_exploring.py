@@ -3,13 +3,14 @@
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies as st
 
 from deniable.channels import MAKERS, KeepOrReplace
 from deniable.errors import DeniableError
-from deniable.plans import EPSILONS, Odds, Setting, expected_errors, explore, make_plan
+from deniable.plans import EPSILONS, AnswerOdds, ExploredPlan, expected_errors, explore, make_plan
 from deniable.schema import Schema, schema_from_dict
 
 
@@ -26,7 +27,7 @@ def nine() -> Schema:
     return schema(*(answers(f"q{number}", "no", "yes") for number in range(1, 10)))
 
 
-def setting(epsilon: float, of: Schema | None = None) -> Setting:
+def setting(epsilon: float, of: Schema | None = None) -> ExploredPlan:
     return next(each for each in explore(of or nine(), 20_000, [epsilon]) if each.split == "even")
 
 
@@ -64,7 +65,7 @@ def exact_bounds(prior: Fraction, epsilon: float) -> tuple[Decimal, Decimal]:
 @given(st.floats(1e-3, 25), st.integers(0, 100))
 def test_bounds_are_rounded_outwards(epsilon: float, percent: int) -> None:
     plan = make_plan(schema(answers("a", "no", "yes")), epsilon)
-    found = Setting(epsilon, "even", plan, expected_errors(plan, 100))
+    found = ExploredPlan(epsilon, "even", plan, expected_errors(plan, 100))
     low, high = found.moved(percent / 100)
     least, most = exact_bounds(Fraction(percent, 100), plan.epsilon)
     assert 0 <= low <= least <= percent <= most <= high <= 100
@@ -77,7 +78,7 @@ def test_bounds_are_rounded_outwards(epsilon: float, percent: int) -> None:
 )
 def test_odds_of_other_channels_bound_all_tests_of_two_answers(epsilon: float, kind: str) -> None:
     channel = MAKERS[kind].of_epsilon(7, epsilon)
-    odds = Odds.of(("a", "b"), channel)
+    odds = AnswerOdds.of(("a", "b"), channel)
     assert not odds.exact
     assert odds.same + odds.other == 100
     P = channel.matrix()
@@ -90,7 +91,7 @@ def test_odds_of_other_channels_bound_all_tests_of_two_answers(epsilon: float, k
 @given(st.integers(2, 30), st.floats(1e-2, 10))
 def test_odds_of_keep_or_replace_are_entries_of_the_matrix(size: int, epsilon: float) -> None:
     channel = KeepOrReplace.of_epsilon(size, epsilon)
-    odds = Odds.of(tuple(map(str, range(size))), channel)
+    odds = AnswerOdds.of(tuple(map(str, range(size))), channel)
     P = channel.matrix()
     assert odds.exact
     assert abs(odds.same - 100 * P[0, 0]) <= 0.5 + 1e-9
@@ -98,11 +99,12 @@ def test_odds_of_keep_or_replace_are_entries_of_the_matrix(size: int, epsilon: f
 
 
 def test_a_larger_epsilon_reveals_more_and_errs_less() -> None:
-    found = [each for each in explore(nine(), 1000) if each.split == "even"]
+    three = schema(*(answers(name, "no", "yes") for name in "abc"))
+    found = [each for each in explore(three, 1000) if each.split == "even"]
     assert [each.epsilon for each in found] == sorted(EPSILONS)
     assert len(found) == 40
     assert (found[0].epsilon, found[-1].epsilon) == (0.1, 10)
-    for less, more in zip(found, found[1:], strict=False):
+    for less, more in pairwise(found):
         assert (less.errors["points"] > more.errors["points"]).all()
         assert less.moved(0.1)[0] >= more.moved(0.1)[0]
         assert less.moved(0.1)[1] <= more.moved(0.1)[1]
@@ -120,8 +122,6 @@ def test_epsilons_out_of_range_are_refused(epsilons: tuple[float, ...]) -> None:
         explore(nine(), 1000, epsilons)
 
 
-def test_too_many_epsilons_and_too_few_records_are_refused() -> None:
-    with pytest.raises(DeniableError, match="101 values of epsilon; give 1 to 100"):
-        explore(nine(), 1000, [1 + each / 1000 for each in range(101)])
+def test_too_few_records_are_refused() -> None:
     with pytest.raises(DeniableError, match="give at least 2"):
         explore(nine(), 1, [1.0])

@@ -2,8 +2,8 @@ from .comparing import MechanismComparison as MechanismComparison, compare as co
 from .expected import expected_errors as expected_errors
 from .exploring import (
     EPSILONS as EPSILONS,
-    Odds as Odds,
-    Setting as Setting,
+    AnswerOdds as AnswerOdds,
+    ExploredPlan as ExploredPlan,
     explore as explore,
 )
 from .page import explore_page as explore_page

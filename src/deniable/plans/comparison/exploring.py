@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -23,30 +24,28 @@ EPSILONS = tuple(
     for twentieths in (*range(2, 10), *range(10, 20, 2), *range(20, 100, 5), *range(100, 201, 10))
 )
 """40 round numbers from .1 to 10."""
-MAX_EPSILONS = 100
 SPLITS: tuple[Split, ...] = ("even", "optimal")
 SLACK = 1e-9  # above the rounding error of floats, so that bounds are rounded outwards
 
 
 @dataclass(frozen=True)
-class Odds:
-    """Frequencies of randomized values, of 100 people with each answer to a column or cluster.
+class AnswerOdds:
+    """The randomized values of 100 people with each answer to a column or cluster.
 
-    Of 100 people with one of the `answers`, `same` are recorded with it. Of 100 people with another
-    answer, `other` are recorded with the first one. If `exact`, these are the probabilities of the
-    channel, rounded. Otherwise they bound them, as those of a yes-or-no answer with the same
-    `epsilon`, from which any two answers are told apart at least as well (Kairouz, Oh and
-    Viswanath, JMLR 2016, Theorem 2).
+    Of 100 people with one of the `answers`, `same` are recorded with it, and `other` of 100 people
+    with another answer. If `exact`, these are the rounded probabilities of the channel. Otherwise
+    they are bounds: a yes-or-no answer with the same `epsilon` has these odds. It attains the
+    inequalities of epsilon, which both errors of a test between any two answers satisfy.
     """
 
-    answers: tuple[str, ...]
+    answers: Sequence[str]
     epsilon: float
     same: int
     other: int
     exact: bool
 
     @classmethod
-    def of(cls, answers: tuple[str, ...], channel: Channel) -> "Odds":
+    def of(cls, answers: Sequence[str], channel: Channel) -> "AnswerOdds":
         """Return the odds of a `channel` for these `answers`, its categories."""
         parts = channel.weight_and_replacement
         if parts is not None and np.ptp(parts[1]) == 0:
@@ -58,7 +57,7 @@ class Odds:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class ExploredPlan:
     """A `plan` for a requested `epsilon` of a record and a budget allocation, `split`.
 
     `errors` are the `expected_errors` of the plan.
@@ -80,11 +79,11 @@ class Setting:
         return max(math.floor(100 * low - SLACK), 0), min(math.ceil(100 * high + SLACK), 100)
 
     @property
-    def odds(self) -> dict[str, Odds]:
+    def odds(self) -> dict[str, AnswerOdds]:
         """The odds of each column or cluster."""
         part_of, channels = self.plan.protocol.domain.project, self.plan.channels().items()
         return {
-            name: Odds.of(part_of(block).cell_labels(), channel)
+            name: AnswerOdds.of(part_of(block).cell_labels(), channel)
             for (name, channel), block in zip(channels, self.plan.blocks, strict=True)
         }
 
@@ -100,34 +99,21 @@ def explore(
     prior: Mapping[str, Floats] | None = None,
     accept: Sequence[str] = (),
     progress: Callable[[float], None] = lambda epsilon: None,
-) -> tuple[Setting, ...]:
+) -> tuple[ExploredPlan, ...]:
     """Return plans with their expected errors, for each epsilon and budget allocation.
 
-    Parameters
-    ----------
-    schema : Schema
-        The columns. No record is read.
-    records : int, at least 2
-        Expected number of records.
-    epsilons : sequence of at most 100 floats, above 0
-    tables, clusters, responses, prior, accept
-        As in `deniable.plans.make_plan`.
-    progress : callable, optional
-        Receives each epsilon before its plans are made.
-
-    Raises
-    ------
-    DeniableError
-        If a plan is impossible, a number is out of range, or a risk is not accepted.
+    No record is read: the plans are for columns of the `schema` and so many `records`, at least 2.
+    `tables`, `clusters`, `responses`, `prior`, `accept` are as in `deniable.plans.make_plan`. The
+    function `progress` receives each of the `epsilons`, above 0, before its plans are made. Raises
+    `DeniableError` if a plan is impossible, a number is out of range, or a risk is not accepted.
     """
-    if not 0 < len(epsilons) <= MAX_EPSILONS:
-        raise DeniableError(f"{len(epsilons)} values of epsilon; give 1 to {MAX_EPSILONS}")
-    found = []
+    if not epsilons:
+        raise DeniableError("no epsilon to explore; give at least one")
+    plan_of, found = partial(make_plan, schema, clusters=clusters, tables=tables), []
     for epsilon in sorted(set(epsilons)):
         progress(epsilon)
         for split in SPLITS:
-            options = {"clusters": clusters, "responses": responses, "accept": accept}
-            plan = make_plan(schema, epsilon, split=split, tables=tables, prior=prior, **options)
+            plan = plan_of(epsilon, split=split, responses=responses, prior=prior, accept=accept)
             errors = expected_errors(plan, records, tables, prior=prior).drop_duplicates("columns")
-            found.append(Setting(epsilon, split, plan, errors))
+            found.append(ExploredPlan(epsilon, split, plan, errors))
     return tuple(found)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from deniable.display import at_most, short
 from deniable.errors import from_extras
-from deniable.plans.comparison.exploring import Setting
+from deniable.plans.comparison.exploring import ExploredPlan
 
 with from_extras():
     import jinja2
@@ -14,7 +14,7 @@ FIRST = 1.0  # the page opens at the nearest epsilon
 
 
 def explore_page(
-    settings: Sequence[Setting], schema: str = "survey.yaml", options: str = ""
+    settings: Sequence[ExploredPlan], schema: str = "survey.yaml", options: str = ""
 ) -> str:
     """Return the page of HTML, without external files, of the `settings` that `explore` returns.
 
@@ -27,7 +27,7 @@ def explore_page(
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"short": short, "at_most": at_most, "exp": math.exp}
+    environment.filters.update(short=short, at_most=at_most, exp=math.exp)
     return environment.get_template("explore.html.j2").render(
         settings=settings,
         start=min(settings, key=lambda each: abs(each.epsilon - FIRST)),
