@@ -80,6 +80,10 @@ class BoundsWarning(UserWarning):
     """Values outside the public bounds of their column, and their number."""
 
 
+class WeightsWarning(UserWarning):
+    """Released weights that only one record has, and their number."""
+
+
 class MissingExtraError(DeniableError, ImportError):
     """A package that is not installed; the message names its extra."""
 

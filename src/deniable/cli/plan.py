@@ -66,8 +66,16 @@ def run(options: argparse.Namespace) -> None:
     plan = (_by_settings if options.settings else _by_options)(options, schema, data)
     needed = _records_needed(plan, options)
     write_plan(options.out, plan)
-    print("\n".join([*_text(plan), *needed, "", f"written: {options.out}"]))
+    unique = [] if data is None else _unique_weights(plan, data)
+    print("\n".join([*_text(plan), *unique, *needed, "", f"written: {options.out}"]))
     _write_matrices(options, plan)
+
+
+def _unique_weights(plan: Plan, data: RecordsFile) -> list[str]:
+    """Return a line on the records with a weight of their own, if the plan releases weights."""
+    if any(plan.schema[name].kind == "weight" for name in plan.passed) and not data.unique:
+        data.check()
+    return [str(each) for name, each in data.unique.items() if name in plan.passed]
 
 
 def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from deniable.arrays import Codes
 from deniable.errors import DeniableError
 from deniable.plans.interface import Plan
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordBatch, RecordsFile, plain_type, warn_outside
+from deniable.schema import RecordBatch, RecordsFile, in_classes, plain_type, warn_outside
 
 
 def randomized(
@@ -47,7 +47,8 @@ def randomized(
         (records,) = file.portions(len(batch))
     else:  # engines learn the columns of the result from an empty batch
         codes: dict[str, Codes] = {each.name: known for each in plan.schema.randomized}
-        passed = {name: batch[name].cast(plain_type(batch[name].type)) for name in plan.passed}
+        given = {name: in_classes(plan.schema[name], batch[name]) for name in plan.passed}
+        passed = {name: each.cast(plain_type(each.type)) for name, each in given.items()}
         records = RecordBatch(0, codes, passed)
     if file.left_out:
         raise DeniableError(

@@ -43,6 +43,10 @@ SHOWN_BY_SUM = (
     "clusters were chosen by the exact tables of a secure sum, which all who have the partial sums "
     "can see; no epsilon covers these tables"
 )
+CLASSES_RISK = (
+    "weights are released as the values of public classes, which all estimates use; a class with "
+    "few records can help to re-identify them"
+)
 KEPT_BACK_RISK = (
     "the matrices were computed from the original frequencies, and the data owner keeps them back; "
     "the original frequencies of a block in a stratum are still published within randomization "
@@ -65,8 +69,11 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
         "records_dropped": any(each.missing.policy == "drop" for each in schema.randomized),
         **{name: name in accept for name in RELEASED_KINDS.values()},
     }
-    by_sum = {"chosen_by_data": SHOWN_BY_SUM} if chosen_from == BY_SUM else {}
-    return {name: by_sum.get(name, RISKS[name]) for name, so in holds.items() if so}
+    own = {"chosen_by_data": SHOWN_BY_SUM} if chosen_from == BY_SUM else {}
+    weights = [each for each in schema.columns if each.kind == "weight"]
+    if weights and all(each.classes for each in weights):
+        own["weights_released"] = CLASSES_RISK
+    return {name: own.get(name, RISKS[name]) for name, so in holds.items() if so}
 
 
 def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:

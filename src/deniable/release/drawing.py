@@ -145,7 +145,9 @@ class Release:
             )
 
     def refuse_records(self, limit: float) -> None:
-        """Warn of values outside the bounds, which the first pass over the records counted.
+        """Warn of values outside the bounds, and of weights that only one record has.
+
+        The first pass over the records counted both.
 
         Raises `DeniableError` if a column has a larger proportion than `limit`, or for few records.
         """
@@ -153,6 +155,8 @@ class Release:
         counts = self.records.file.outside.values()
         if not (refused := [each for each in counts if each.proportion > limit]):
             warn_outside(counts)
+            for each in self.records.file.unique.values():
+                each.warn()
             return
         enough = math.ceil(1000 * max(each.proportion for each in refused)) / 1000
         lines = [

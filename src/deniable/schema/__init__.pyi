@@ -22,7 +22,6 @@ from .model import (
     read_schema as read_schema,
     schema_from_dict as schema_from_dict,
 )
-from .numbers import number_text as number_text, weights_of as weights_of
 from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
 from .texts import STAND_INS as STAND_INS
 from .types import (
@@ -30,6 +29,9 @@ from .types import (
     is_number as is_number,
     is_supported as is_supported,
     is_text as is_text,
+    number_text as number_text,
     plain_type as plain_type,
     type_named as type_named,
+    weights_of as weights_of,
 )
+from .weights import UniqueWeights as UniqueWeights, in_classes as in_classes

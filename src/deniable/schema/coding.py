@@ -11,9 +11,16 @@ from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.column import Column
 from deniable.schema.faults import ABOVE, ABSENT, BELOW, ValidationErrors
-from deniable.schema.numbers import COMMA, weights_of
 from deniable.schema.texts import alike, listed
-from deniable.schema.types import encoded, is_text, missing_values, plain_type, type_named
+from deniable.schema.types import (
+    COMMA,
+    encoded,
+    is_text,
+    missing_values,
+    plain_type,
+    type_named,
+    weights_of,
+)
 
 
 class Coder:

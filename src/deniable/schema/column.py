@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -13,10 +14,9 @@ from pydantic import Field, model_validator
 from deniable.arrays import Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Discretization
-from deniable.schema.numbers import number_text
 from deniable.schema.recodes import Recode
 from deniable.schema.texts import unfit
-from deniable.schema.types import refuse_foreign_texts, type_named
+from deniable.schema.types import number_text, refuse_foreign_texts, type_named
 from deniable.validation import Strict
 
 MISSING = "(missing)"
@@ -76,7 +76,10 @@ class Column(Strict):
     values below the first edge, and `open_above` one from the last edge on. Values beyond the
     `limits` count at the nearest point or in the nearest interval. The decimal mark of numbers in
     text is `decimal`. For `missing` see `Missing`. With a `recode`, `type` and missing values are
-    those of the file, and categories and bounds those of the new values.
+    as in the file, and categories and bounds as after recoding.
+
+    Weights may have `classes`, from each edge to below the next, the last with its end. A weight is
+    released as the value of its class: the middle, or as given in `class_values`.
     """
 
     name: Text
@@ -93,6 +96,8 @@ class Column(Strict):
     decimal: Literal[".", ","] = "."
     missing: Missing = Field(default_factory=Missing)
     recode: Recode | None = None
+    classes: Annotated[list[float], Field(min_length=2)] | None = None
+    class_values: list[float] | None = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -122,11 +127,36 @@ class Column(Strict):
         if self.bounds is not None:
             self._refuse_bad_grid(self.bounds)
         self._refuse_bad_recode()
+        self._refuse_bad_classes()
         if self.type is not None and self.randomized and not self.recoded_to_text:
             texts = list(map(number_text, self.points)) if self.on_grid else self.categories
             numeric, absent = self.kind == "numeric", self.missing.values
             refuse_foreign_texts(self.name, self.type, texts, absent, numeric=numeric)
         return self
+
+    def _refuse_bad_classes(self) -> None:
+        """Raise `ValueError` for classes without weights, or values beyond their classes."""
+        if self.classes is None:
+            if self.class_values is not None:
+                raise ValueError(f"class_values of {self.name!r}; allowed: with classes")
+            return
+        edges = np.array(self.classes)
+        rising = np.isfinite(edges).all() and edges[0] >= 0 and (np.diff(edges) > 0).all()
+        if self.kind != "weight" or not rising:
+            problem = f"classes of {self.name!r}; allowed: of a weight, increasing edges from 0"
+            raise ValueError(problem)
+        values, ends = self.values_of_classes, pairwise(self.classes)
+        if len(values) != len(edges) - 1 or not all(
+            low <= value <= high for value, (low, high) in zip(values, ends, strict=True)
+        ):
+            problem = f"class_values of {self.name!r}; allowed: one of each class, and inside it"
+            raise ValueError(problem)
+
+    @property
+    def values_of_classes(self) -> list[float]:
+        """The value of each class of weights."""
+        edges = self.classes or []
+        return self.class_values or [(a + b) / 2 for a, b in pairwise(edges)]
 
     def _refuse_bad_recode(self) -> None:
         """Raise `ValueError` if the recode is not one of this column."""

@@ -15,7 +15,6 @@ from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats import Source, open_source, open_transactions
 from deniable.schema.model import FORMAT, VERSION
-from deniable.schema.numbers import number_text
 from deniable.schema.texts import (
     STAND_INS,
     alike,
@@ -24,7 +23,7 @@ from deniable.schema.texts import (
     quoted_list,
     refuse_bad_population,
 )
-from deniable.schema.types import is_text
+from deniable.schema.types import is_text, number_text
 
 NAMES = {"csv": "CSV", "transactions": "Transactions"}
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more

@@ -7,9 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.schema.numbers import COMMA, numbers_of
 from deniable.schema.texts import STAND_INS, unfit
-from deniable.schema.types import encoded, is_number, is_supported, is_text, plain_type
+from deniable.schema.types import (
+    COMMA,
+    encoded,
+    is_number,
+    is_supported,
+    is_text,
+    numbers_of,
+    plain_type,
+)
 
 MAX_COUNTED = 20_000  # distinct values of a column; others are not counted
 _GROUPED = r"^\s*[+-]?[0-9]{1,3}(,[0-9]{3})+\s*$"  # commas that may separate thousands

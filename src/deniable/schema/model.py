@@ -119,6 +119,7 @@ class Schema(Strict):
             elif each.name not in kept:
                 change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "edges", "type"))
                 change |= {"categories": [], "decimal": ".", "recode": None}
+                change |= dict.fromkeys(("classes", "class_values"))
                 change |= dict.fromkeys(("ordered", "open_below", "open_above"), False)
             columns.append(Column.model_validate(each.model_dump() | change))
         return self.model_copy(update={"columns": columns})

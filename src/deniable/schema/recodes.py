@@ -6,8 +6,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from deniable.schema.numbers import number_text, weights_of
-from deniable.schema.types import is_number, is_text, refuse_foreign_texts, type_named
+from deniable.schema.types import (
+    is_number,
+    is_text,
+    number_text,
+    refuse_foreign_texts,
+    type_named,
+    weights_of,
+)
 from deniable.validation import Strict
 
 Text = Annotated[str, Field(min_length=1)]
@@ -110,7 +116,7 @@ class Recode(Strict):
     def refuse_type(self, name: str, kind: str, categories: list[str], missing: list[str]) -> None:
         """Raise `DataError` if the recode cannot be of the column `name` of the type named `kind`.
 
-        Its `categories` are those after recoding, and texts of `missing` values those of the file.
+        Its `categories` are as after recoding, and texts of `missing` values as in the file.
         """
         own, types = type_named(kind), pa.types
         dates = types.is_date(own) or types.is_timestamp(own)

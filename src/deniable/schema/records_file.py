@@ -3,21 +3,22 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Flags, Floats
-from deniable.errors import DataError, shown
+from deniable.errors import DataError
 from deniable.schema.coding import Coder
-from deniable.schema.column import Column
 from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
 from deniable.schema.model import Schema
-from deniable.schema.numbers import weights_of
 from deniable.schema.texts import listed
-from deniable.schema.types import is_number, is_text, plain_type
+from deniable.schema.types import plain_type
+
+if TYPE_CHECKING:
+    from deniable.schema.weights import UniqueWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +60,12 @@ class RecordsFile:
 
     `form` is the form of a CSV file, and `expected` the number of records, 0 if it is unknown
     before they are read. `left_out` is the number of records that the last pass left out, because
-    of missing values. `outside` counts the kept values outside the bounds, by numeric column.
+    of missing values. `outside` counts the kept values outside the bounds, by numeric column, and
+    `unique` the weights of one record alone, by column of weights.
 
     Examples
     --------
+    >>> from deniable.schema import Column
     >>> table = pa.table({"sex": ["F", "M", "M"]})
     >>> column = Column(name="sex", kind="categorical", categories=["F", "M"])
     >>> schema = Schema(population="survey", file={"kind": "arrow"}, columns=[column])
@@ -77,6 +80,7 @@ class RecordsFile:
         self._records: int | None = None
         self.left_out = 0
         self.outside: dict[str, OutsideBounds] = {}
+        self.unique: dict[str, UniqueWeights] = {}
         self._readers = _readers(source, schema)
 
     @classmethod
@@ -135,6 +139,7 @@ class RecordsFile:
         coded = [column.name for column in self.schema.randomized]
         numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
         outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}
+        unique = self._unique_weights()
         plain = [column.name for column in self._passed]
         if seen is not None:
             more = [each for each in self.schema.columns if each.name not in {*coded, *plain}]
@@ -149,13 +154,23 @@ class RecordsFile:
                 seen(piece.batch)
             for name, each in outside.items():
                 outside[name] = each.plus(len(portion), marks.get(name))
+            for name, weights in unique.items():
+                weights.add(portion.passed[name])
             for start in range(0, len(portion), rows):
                 yield portion.cut(start, rows)
             kept += len(portion)
         faults.raise_if_any()
         if not kept:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
-        self._records, self.left_out, self.outside = kept, read - kept, outside
+        self._records, self.left_out = kept, read - kept
+        self.outside, self.unique = outside, unique
+
+    def _unique_weights(self) -> "dict[str, UniqueWeights]":
+        if not (own := [each for each in self._passed if each.kind == "weight"]):
+            return {}
+        from deniable.schema.weights import UniqueWeights  # noqa: PLC0415 - few files have weights
+
+        return {each.name: UniqueWeights(each) for each in own}
 
     def _portion(
         self, piece: Piece, first: int, faults: ValidationErrors
@@ -176,7 +191,9 @@ class RecordsFile:
         for column in self._passed:
             values = piece.batch.column(column.name)
             if column.kind == "weight":
-                _refuse_bad_weights(column, values, piece, faults)
+                from deniable.schema.weights import released_weights  # noqa: PLC0415
+
+                values = released_weights(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
             batch.passed[column.name] = values.cast(plain_type(values.type))
         if not left_out:
@@ -205,23 +222,3 @@ def _readers(source: Source, schema: Schema) -> list[Coder]:
     if lines:
         raise DataError("\n  ".join(f"{source.where}: {line}" for line in lines))
     return readers
-
-
-def _refuse_bad_weights(
-    column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors
-) -> None:
-    kind, about = values.type, f"column {shown(column.name)}"
-    if not (is_text(kind) or is_number(kind)):
-        what = f"{about} has {kind}, not weights; write kind: left_out"
-        faults.add(piece.where, piece.first, what, len(values))
-        return
-
-    def problem(text: str) -> str:
-        has = shown(text) if text else "a missing value"
-        return f"{about} has {has}, which is not a weight; give a number of at least 0"
-
-    numbers = weights_of(values, column.decimal)
-    if (bad := ~((numbers >= 0) & np.isfinite(numbers))).any():
-        texts = values.cast(pa.string()).fill_null("").dictionary_encode()
-        marked = np.where(bad, np.asarray(texts.indices), -1)
-        faults.add_values(piece.where, piece.first, marked, texts.dictionary, problem)
