@@ -26,6 +26,7 @@ from deniable.schema import RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
+    from deniable.responses import Forms
 
 INVARIANT_RISK = (
     "the matrices were computed from the original frequencies and disclose them: the frequencies "
@@ -33,7 +34,7 @@ INVARIANT_RISK = (
     "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
     "no finite epsilon holds for the matrices"
 )
-OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol")
+OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol", "Forms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     ----------
     schema, target, chosen_from, accept, order, part, requirement, made_by
         As in `deniable.plans.Plan`.
-    protocol : Protocol or StratifiedProtocol
+    protocol : Protocol, StratifiedProtocol or Forms
         Channels of the schema's randomized columns, alone or in clusters.
     why : tuple of str
         The reason for the channel of each cluster.

@@ -34,6 +34,9 @@ KINDS: Mapping[str, PlanKind] = {
     "strata": PlanKind("strata:StrataPlan", "settings.strata:StrataSettings"),
     "masked": PlanKind("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
     "mixed": PlanKind("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
+    "questionnaire": PlanKind(
+        "questionnaire.plan:QuestionnairePlan", "questionnaire.settings:QuestionnaireSettings"
+    ),
     "collected": PlanKind("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
 }
 """All kinds of plans, by name."""

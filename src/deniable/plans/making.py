@@ -104,7 +104,7 @@ def make_plan(
     if data is not None:
         origin = BY_CURATOR
         blocks = with_distributions(blocks, data)
-    kinds = _kinds(blocks, mechanism, mechanisms or {})
+    kinds = kinds_of(blocks, mechanism, mechanisms or {})
     if INVARIANT in kinds:
         refuse_weights(schema, f"mechanism {INVARIANT}")
         if data is None:
@@ -210,7 +210,12 @@ def refuse_weights(schema: Schema, mechanism: str) -> None:
         )
 
 
-def _kinds(blocks: Sequence[Block], mechanism: str, mechanisms: Mapping[str, str]) -> list[str]:
+def kinds_of(blocks: Sequence[Block], mechanism: str, mechanisms: Mapping[str, str]) -> list[str]:
+    """Return the requested kind of channel of each of `blocks`.
+
+    `mechanism` is for all columns without their own in `mechanisms`. Raises `DeniableError` if a
+    column or a kind is unknown, or a cluster has two.
+    """
     known = [name for block in blocks for name in block.names]
     for name, kind in mechanisms.items():
         refuse_unknown("column to randomize", name, known)

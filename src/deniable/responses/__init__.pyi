@@ -9,6 +9,11 @@ from .columns import (
     holds_wider_points as holds_wider_points,
     response_columns as response_columns,
 )
+from .forms import (
+    NOT_ASKED as NOT_ASKED,
+    FormResponses as FormResponses,
+    Forms as Forms,
+)
 from .masked import (
     MaskedResponses as MaskedResponses,
     counts_in as counts_in,

@@ -1,0 +1,177 @@
+"""A split questionnaire from a schema and an epsilon."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+from deniable.arrays import Floats
+from deniable.channels import refuse_bad_budget
+from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.plans.allocation import Split, allocate_to_blocks
+from deniable.plans.blocks import (
+    Block,
+    ResponseKind,
+    blocks_of,
+    group_columns,
+    refuse_unknown_columns,
+)
+from deniable.plans.choosing import BEST, INVARIANT, Choice, choose
+from deniable.plans.interface import Order
+from deniable.plans.making import kinds_of
+from deniable.plans.questionnaire.plan import QuestionnairePlan
+from deniable.randomized_response import Protocol
+from deniable.responses import Forms
+from deniable.schema import Schema
+
+Ask = int | Literal["pairs"] | Sequence[Sequence[str | Sequence[str]]]
+FormBlocks = tuple[tuple[str, ...], ...]
+MAX_FORMS = 2000
+
+
+def make_questionnaire(
+    schema: Schema,
+    epsilon: float,
+    ask: Ask = 1,
+    *,
+    clusters: Sequence[Sequence[str]] = (),
+    split: Split = "even",
+    tables: Sequence[Sequence[str]] = (),
+    mechanism: str = BEST,
+    mechanisms: Mapping[str, str] | None = None,
+    responses: ResponseKind = "any",
+    prior: Mapping[str, Floats] | None = None,
+    accept: Sequence[str] = (),
+    order: Order = "permuted",
+) -> QuestionnairePlan:
+    """Return the plan of a split questionnaire with at most this exact epsilon of a record.
+
+    Each record has one form, drawn without looking at values, and randomized values of the columns
+    of its form alone. Each form has the whole epsilon. So estimates of a column have smaller errors
+    than with an epsilon divided among all columns, although fewer records answer.
+
+    Parameters
+    ----------
+    schema : Schema
+    epsilon : float, above 0
+        Epsilon of a whole record.
+    ask : int, "pairs" or sequence of forms
+        The number of columns or clusters of a form; the forms are all such combinations. With
+        "pairs", a form is two columns that share one channel. Or the forms themselves, each a
+        sequence of columns, and of clusters as sequences of columns.
+    clusters : sequence of sequences of str
+        Columns that share a channel for their joint cells, if `ask` is a number.
+    split, tables
+        The budget allocation within a form, as in `make_plan`.
+    mechanism, mechanisms, responses, prior, accept, order
+        As in `make_plan`.
+
+    Raises
+    ------
+    DeniableError
+        If the plan is impossible, there are over `MAX_FORMS` forms, or a risk is not accepted.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from_dict
+    >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abcd"]
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    >>> plan = make_questionnaire(schema_from_dict(about | {"columns": columns}), 2.0, ask=2)
+    >>> plan.epsilon, len(plan.protocol.forms), plan.epsilon_by_changed_attribute()["a"]
+    (2.0, 6, 1.0)
+    """
+    refuse_bad_budget(epsilon)
+    refuse_unknown("responses", responses, ("any", "categories"))
+    refuse_unknown("split within a form", split, ("even", "size", "optimal"))
+    names, priors, own = schema.domain().names, prior or {}, mechanisms or {}
+    refuse_unknown_columns(names, [*tables, [*priors], [*own]])
+    forms = forms_of(schema, ask, clusters)
+    blocks = [
+        blocks_of(schema.only(each), [each][: len(each) - 1], responses, priors)[0]
+        for each in dict.fromkeys(block for form in forms for block in form)
+    ]
+    kinds = [
+        kinds_of([block], mechanism, {n: k for n, k in own.items() if n in block.names})[0]
+        for block in blocks
+    ]
+    protocol, why = choose_in_forms(schema, forms, blocks, kinds, epsilon, split, tables, [*own])
+    return QuestionnairePlan(
+        schema=schema,
+        target=float(epsilon),
+        protocol=protocol,
+        why=why,
+        chosen_from="a public prior" if priors else "no data",
+        accept=tuple(dict.fromkeys(accept)),
+        order=order,
+    )
+
+
+def forms_of(
+    schema: Schema, ask: Ask, clusters: Sequence[Sequence[str]] = ()
+) -> tuple[FormBlocks, ...]:
+    """Return the columns of the blocks of each form; arguments as in `make_questionnaire`.
+
+    Raises `DeniableError` if `ask` or `clusters` do not fit the `schema`, or forms are too many.
+    """
+    domain = schema.domain()
+    if not isinstance(ask, int | str):
+        found = tuple(
+            tuple((own,) if isinstance(own, str) else tuple(own) for own in form) for form in ask
+        )
+        if clusters or not found or not all(form and all(form) for form in found):
+            raise DeniableError(f"forms {shown(ask)}: give columns to each, without other clusters")
+        refuse_unknown_columns(domain.names, [sum(form, ()) for form in found])
+        return tuple(
+            tuple(tuple(sorted(own, key=domain.position)) for own in form) for form in found
+        )
+    groups, size = group_columns(clusters, domain), 2 if ask == "pairs" else ask
+    if not (isinstance(size, int) and 1 <= size < len(groups)):
+        raise DeniableError(
+            f"ask {shown(ask)} of {len(groups)} columns or clusters; give a number from 1 to "
+            f"{len(groups) - 1}, or pairs. A plan of kind columns asks all of them"
+        )
+    if (number := math.comb(len(groups), size)) > MAX_FORMS:
+        raise DeniableError(f"{number:,} forms; allowed: {MAX_FORMS:,}. Ask fewer columns")
+    found = tuple(combinations(groups, size))
+    return found if ask != "pairs" else tuple((sum(form, ()),) for form in found)
+
+
+def choose_in_forms(
+    schema: Schema,
+    forms: Sequence[FormBlocks],
+    blocks: Sequence[Block],
+    kinds: Sequence[str],
+    epsilon: float,
+    split: Split,
+    tables: Sequence[Sequence[str]],
+    named: Sequence[str] = (),
+) -> tuple[Forms, tuple[str, ...]]:
+    """Return `forms` that each have all of `epsilon`, and the reason of the channel of each block.
+
+    `forms` are as in `forms_of`. The `kinds` are of `blocks`, which have all clusters of forms.
+    Columns `named` must have this kind. Other arguments are as in `make_questionnaire`.
+    """
+    if INVARIANT in kinds:
+        raise DeniableError(
+            f"mechanism {INVARIANT} is made from all records together, but each record has a part "
+            "of the columns; choose another mechanism"
+        )
+    kind_of = {block.names: (block, kind) for block, kind in zip(blocks, kinds, strict=True)}
+    made: dict[tuple[Any, float], tuple[int, Choice]] = {}
+    numbers = []
+    for form in forms:
+        own, own_kinds = zip(*(kind_of[names] for names in form), strict=True)
+        within = [tuple(t) for t in tables if {*sum(form, ())} >= {*t}]
+        several = any(block.part.size > 1 for block in own)
+        shares = allocate_to_blocks(own, own_kinds, epsilon, split, within) if several else [0.0]
+        for block, kind, share in zip(own, own_kinds, [*shares, 0.0], strict=False):
+            if (key := (block.names, share)) not in made:
+                must = not {*named}.isdisjoint(block.names)
+                made[key] = len(made), choose(block, share, kind, must=must)
+        numbers.append(tuple(made[key][0] for key in zip(form, [*shares, 0.0], strict=False)))
+    protocols = (
+        Protocol(kind_of[names][0].part, (names,), (choice.channel,))
+        for (names, _), (_, choice) in made.items()
+    )
+    whole = Forms(schema.domain(), tuple(protocols), tuple(numbers))
+    return whole, tuple(choice.why for _, choice in made.values())

@@ -1,0 +1,221 @@
+"""Responses of a split questionnaire: each record has randomized values of one form's columns.
+
+SOURCE: Raghunathan and Grizzle (1995), "A split questionnaire survey design". Forms are drawn
+without looking at values, so the records of a form are a simple random sample of the file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.arrays import Codes, Counts, Flags
+from deniable.channels import DenseChannel
+from deniable.errors import DataError, DeniableError
+from deniable.randomized_response import Protocol
+from deniable.records import Attribute, Domain
+from deniable.responses.base import Counted, ResponseBatch
+from deniable.responses.columns import ProtectedFormat, ResponseColumn, response_columns
+from deniable.responses.protected import ProtectedRecords
+from deniable.responses.tables import Side, Table, domain_of
+from deniable.schema import Schema
+
+NOT_ASKED = "(not asked)"
+"""The value of a column that a record was not asked about."""
+Way = tuple[Table, list[int]]
+"""A table through the channels of some forms, and the numbers of these forms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """The forms of a split questionnaire over a `domain`, which are equally likely.
+
+    `blocks` are protocols of one cluster each, and `forms` are numbers of blocks without a common
+    column. Raises `DeniableError` if two forms have the same columns, or a column has no form.
+    """
+
+    domain: Domain
+    blocks: tuple[Protocol, ...]
+    forms: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        for name, asked in zip(self.domain.names, self.asks.T, strict=True):
+            if not asked.any():
+                raise DeniableError(f"column {name!r} is in no form; add it, or leave it out")
+        if len(np.unique(self.asks, axis=0)) < len(self.forms):
+            raise DeniableError(
+                "two forms have the same columns, but the columns of a record reveal its form; "
+                "give each form other columns"
+            )
+
+    @cached_property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """The protocol of each form."""
+        found = []
+        for form in self.forms:
+            ways = [(b.clusters[0], b.channels[0]) for b in (self.blocks[at] for at in form)]
+            asked = self.domain.project([name for cluster, _ in ways for name in cluster])
+            found.append(Protocol(asked, *map(tuple, zip(*ways, strict=True))))
+        return tuple(found)
+
+    @cached_property
+    def asks(self) -> Flags:
+        """Whether a form asks about a column, shape (forms, columns)."""
+        asked = [{*protocol.domain.names} for protocol in self.protocols]
+        return np.array([[name in each for name in self.domain.names] for each in asked])
+
+    @property
+    def epsilon(self) -> float:
+        """Exact epsilon of a record, rounded up: the largest one of a form."""
+        return max(protocol.epsilon for protocol in self.protocols)
+
+    def epsilon_by_changed_attribute(self) -> dict[str, float]:
+        """Return the largest exact epsilon of a change in one attribute, by attribute."""
+        own = [block.epsilon_by_changed_attribute() for block in self.blocks]
+        return {name: max(e[name] for e in own if name in e) for name in self.domain.names}
+
+    def table(
+        self, names: Sequence[str], records: Counts | None = None
+    ) -> tuple[Table, list[Way]]:
+        """Return the table of columns `names` through all forms that have them, and its ways.
+
+        The form of a record is a part of its randomized value, so several forms have one channel
+        together. It has the proportions of the `records` of each form, by default equal ones.
+        Raises `DeniableError` if no name is given, a name is unknown or given twice, or no record
+        has a form with all columns.
+        """
+        domain, found = domain_of(self.domain, names), dict[Any, Way]()
+        numbers = np.ones(len(self.forms), dtype=np.int64) if records is None else records
+        asked = self.asks[:, [self.domain.position(name) for name in names]].all(axis=1)
+        by_blocks: dict[tuple[int, ...], list[int]] = {}
+        for number in np.flatnonzero(asked & (numbers > 0)).tolist():
+            own = (at for at in self.forms[number] if {*names} & {*self.blocks[at].domain.names})
+            by_blocks.setdefault(tuple(own), []).append(number)
+        for blocks, forms in by_blocks.items():
+            way, key = Table.of(self.protocols[forms[0]], names), blocks
+            if len(by_blocks) > 1:
+                if not way.whole:
+                    continue  # other forms have these columns in other clusters
+                key = way.channel.matrix()[way.order].round(12).tobytes()
+            found.setdefault(key, (way, []))[1].extend(forms)
+        if not found:
+            raise DeniableError(
+                f"no record has a form with {' and '.join(domain.names)} together; name fewer "
+                "columns, ask more columns of each record, or make them a cluster"
+            )
+        (table, _), *others = ways = list(found.values())
+        if others:
+            total = numbers[[form for _, forms in ways for form in forms]].sum()
+            parts = [w.channel.matrix()[w.order] * (numbers[f].sum() / total) for w, f in ways]
+            labels = tuple(map(str, range(1, sum(each.shape[1] for each in parts) + 1)))
+            reports = Domain((Attribute(f"forms with {table.label}", labels),))
+            table = Table(domain, (Side(domain, reports, DenseChannel(np.hstack(parts))),))
+        return table, ways
+
+    def columns(
+        self, schema: Schema
+    ) -> tuple[tuple[ResponseColumn, ...], list[dict[str, Codes]]]:
+        """Return the columns of the protected file of a `schema`, all of text.
+
+        They follow by the codes in these columns of each block's randomized values, by column.
+        """
+        values: dict[str, dict[str, str | None]] = {name: {} for name in self.domain.names}
+        own = [response_columns(schema.only(b.domain.names), b) for b in self.blocks]
+        for column in (each for columns in own for each in columns):
+            texts = column.values.cast(pa.string()).to_pylist()
+            values[column.name] |= zip(column.texts, texts, strict=True)
+        found = tuple(
+            ResponseColumn(name, (*v, NOT_ASKED), pa.array([*v.values(), NOT_ASKED], pa.string()))
+            for name, v in values.items()
+        )
+        codes = {name: dict(zip(v, range(len(v)), strict=True)) for name, v in values.items()}
+        return found, [
+            {each.name: np.array([codes[each.name][text] for text in each.texts]) for each in block}
+            for block in own
+        ]
+
+
+class FormResponses(ProtectedRecords):
+    """The responses of the `forms` of a questionnaire.
+
+    The `source` is a path or a table, with the columns of the `layout`. The `codes` are as in
+    `Forms.columns`.
+    """
+
+    has_randomized_records = False
+
+    def __init__(
+        self,
+        source: Any,
+        layout: ProtectedFormat,
+        forms: Forms,
+        codes: Sequence[Mapping[str, Codes]],
+    ) -> None:
+        super().__init__(source, layout, self.table, ())
+        self._forms, self._codes = forms, codes
+        self._sizes = {each.name: len(each.texts) for each in layout.columns}
+        self._ways: dict[tuple[str, ...], list[Way]] = {}
+
+    @cached_property
+    def _numbers(self) -> Counts:
+        """Number of records of each form."""
+        size = len(self._forms.forms)
+        return sum(np.bincount(form, minlength=size) for form, _ in self._read())
+
+    def table(self, names: Sequence[str]) -> Table:
+        table, ways = self._forms.table(names, self._numbers)
+        self._ways[table.reports.names] = ways
+        if (whole := table.whole_cluster) is not None:
+            self._ways[whole.reports.names] = [(whole, ways[0][1])]
+        return table
+
+    def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
+        if any(each.names not in self._ways for each in tables):
+            self.batches(())
+        requested = [self._ways[each.names] for each in tables]
+        found = [[np.zeros(way.reports.size, np.int64) for way, _ in ways] for ways in requested]
+        for form, codes in self._read():
+            for counts, ways in zip(found, requested, strict=True):
+                for count, (way, forms) in zip(counts, ways, strict=True):
+                    rows, names = np.flatnonzero(np.isin(form, forms)), way.reports.names
+                    own = {n: self._own_codes(forms[0], n)[codes[n][rows]] for n in names}
+                    if min(each.min(initial=0) for each in own.values()) < 0:
+                        raise self._other_release()
+                    cells = ResponseBatch(own, None).joint(way.reports)
+                    count += np.bincount(cells, minlength=count.size)
+        return [Counted(np.concatenate(each), file=int(self._numbers.sum())) for each in found]
+
+    def _own_codes(self, form: int, name: str) -> Codes:
+        """Return the code of the form's channel for each code of a column in the file; else -1."""
+        codes = next(c[name] for c in (self._codes[b] for b in self._forms.forms[form]) if name in c)
+        own = np.full(self._sizes[name], -1)
+        own[codes] = np.arange(len(codes))
+        return own
+
+    def _read(self) -> Iterator[tuple[Codes, dict[str, Codes]]]:
+        """Yield the numbers of the forms of a batch of records, and the codes of their columns."""
+        names = self._forms.domain.names
+        number_of = {row.tobytes(): at for at, row in enumerate(np.packbits(self._forms.asks, 1))}
+        for batch in super().batches(names):
+            asked = [batch.codes[name] != self._sizes[name] - 1 for name in names]
+            patterns = np.packbits(np.column_stack(asked), 1)
+            unique, place = np.unique(patterns, axis=0, return_inverse=True)
+            numbers = np.array([number_of.get(row.tobytes(), -1) for row in unique])
+            if numbers.min() < 0:
+                raise self._other_release()
+            yield numbers[place.reshape(-1)], batch.codes
+
+    def _other_release(self) -> DataError:
+        return DataError(
+            f"{self.where}: a record has columns or values that no form has; plan and file are of "
+            "different releases"
+        )
+
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+        raise DeniableError(
+            "no record of a questionnaire has all columns, so nothing is estimated from single "
+            "records; request a smaller table of columns that a form has together"
+        )
