@@ -77,9 +77,7 @@ class Forms:
         own = [block.epsilon_by_changed_attribute() for block in self.blocks]
         return {name: max(e[name] for e in own if name in e) for name in self.domain.names}
 
-    def table(
-        self, names: Sequence[str], records: Counts | None = None
-    ) -> tuple[Table, list[Way]]:
+    def table(self, names: Sequence[str], records: Counts | None = None) -> tuple[Table, list[Way]]:
         """Return the table of columns `names` through all forms that have them, and its ways.
 
         The form of a record is a part of its randomized value, so several forms have one channel
@@ -87,15 +85,15 @@ class Forms:
         Raises `DeniableError` if no name is given, a name is unknown or given twice, or no record
         has a form with all columns.
         """
-        domain, found = domain_of(self.domain, names), dict[Any, Way]()
+        domain, found = domain_of(self.domain, names), dict[bytes, Way]()
         numbers = np.ones(len(self.forms), dtype=np.int64) if records is None else records
         asked = self.asks[:, [self.domain.position(name) for name in names]].all(axis=1)
         by_blocks: dict[tuple[int, ...], list[int]] = {}
         for number in np.flatnonzero(asked & (numbers > 0)).tolist():
             own = (at for at in self.forms[number] if {*names} & {*self.blocks[at].domain.names})
             by_blocks.setdefault(tuple(own), []).append(number)
-        for blocks, forms in by_blocks.items():
-            way, key = Table.of(self.protocols[forms[0]], names), blocks
+        for forms in by_blocks.values():
+            way, key = Table.of(self.protocols[forms[0]], names), b""
             if len(by_blocks) > 1:
                 if not way.whole:
                     continue  # other forms have these columns in other clusters
@@ -115,9 +113,7 @@ class Forms:
             table = Table(domain, (Side(domain, reports, DenseChannel(np.hstack(parts))),))
         return table, ways
 
-    def columns(
-        self, schema: Schema
-    ) -> tuple[tuple[ResponseColumn, ...], list[dict[str, Codes]]]:
+    def columns(self, schema: Schema) -> tuple[tuple[ResponseColumn, ...], list[dict[str, Codes]]]:
         """Return the columns of the protected file of a `schema`, all of text.
 
         They follow by the codes in these columns of each block's randomized values, by column.
@@ -162,8 +158,10 @@ class FormResponses(ProtectedRecords):
     @cached_property
     def _numbers(self) -> Counts:
         """Number of records of each form."""
-        size = len(self._forms.forms)
-        return sum(np.bincount(form, minlength=size) for form, _ in self._read())
+        found = np.zeros(len(self._forms.forms), dtype=np.int64)
+        for form, _ in self._read():
+            found += np.bincount(form, minlength=found.size)
+        return found
 
     def table(self, names: Sequence[str]) -> Table:
         table, ways = self._forms.table(names, self._numbers)
@@ -179,18 +177,20 @@ class FormResponses(ProtectedRecords):
         found = [[np.zeros(way.reports.size, np.int64) for way, _ in ways] for ways in requested]
         for form, codes in self._read():
             for counts, ways in zip(found, requested, strict=True):
-                for count, (way, forms) in zip(counts, ways, strict=True):
+                for at, (way, forms) in enumerate(ways):
                     rows, names = np.flatnonzero(np.isin(form, forms)), way.reports.names
                     own = {n: self._own_codes(forms[0], n)[codes[n][rows]] for n in names}
                     if min(each.min(initial=0) for each in own.values()) < 0:
                         raise self._other_release()
                     cells = ResponseBatch(own, None).joint(way.reports)
-                    count += np.bincount(cells, minlength=count.size)
+                    counts[at] += np.bincount(cells, minlength=way.reports.size)
         return [Counted(np.concatenate(each), file=int(self._numbers.sum())) for each in found]
 
     def _own_codes(self, form: int, name: str) -> Codes:
         """Return the code of the form's channel for each code of a column in the file; else -1."""
-        codes = next(c[name] for c in (self._codes[b] for b in self._forms.forms[form]) if name in c)
+        codes = next(
+            c[name] for c in (self._codes[b] for b in self._forms.forms[form]) if name in c
+        )
         own = np.full(self._sizes[name], -1)
         own[codes] = np.arange(len(codes))
         return own

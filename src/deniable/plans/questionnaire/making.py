@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
@@ -157,18 +157,19 @@ def choose_in_forms(
             "of the columns; choose another mechanism"
         )
     kind_of = {block.names: (block, kind) for block, kind in zip(blocks, kinds, strict=True)}
-    made: dict[tuple[Any, float], tuple[int, Choice]] = {}
+    made: dict[tuple[tuple[str, ...], float], tuple[int, Choice]] = {}
     numbers = []
     for form in forms:
         own, own_kinds = zip(*(kind_of[names] for names in form), strict=True)
         within = [tuple(t) for t in tables if {*sum(form, ())} >= {*t}]
-        several = any(block.part.size > 1 for block in own)
-        shares = allocate_to_blocks(own, own_kinds, epsilon, split, within) if several else [0.0]
-        for block, kind, share in zip(own, own_kinds, [*shares, 0.0], strict=False):
-            if (key := (block.names, share)) not in made:
+        shares: Sequence[float] = [0.0] * len(form)
+        if any(block.part.size > 1 for block in own):
+            shares = allocate_to_blocks(own, own_kinds, epsilon, split, within)
+        for block, kind, key in zip(own, own_kinds, zip(form, shares, strict=True), strict=True):
+            if key not in made:
                 must = not {*named}.isdisjoint(block.names)
-                made[key] = len(made), choose(block, share, kind, must=must)
-        numbers.append(tuple(made[key][0] for key in zip(form, [*shares, 0.0], strict=False)))
+                made[key] = len(made), choose(block, key[1], kind, must=must)
+        numbers.append(tuple(made[key][0] for key in zip(form, shares, strict=True)))
     protocols = (
         Protocol(kind_of[names][0].part, (names,), (choice.channel,))
         for (names, _), (_, choice) in made.items()

@@ -137,7 +137,9 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
     def audit(self) -> pd.DataFrame:
         """Audit each form: its probability is the same for all values, so it cancels in ratios."""
         table = super().audit()
-        return table.assign(of=table["of"].str.replace(r" in form \d+$", "", regex=True)).drop_duplicates(ignore_index=True)
+        return table.assign(
+            of=table["of"].str.replace(r" in form \d+$", "", regex=True)
+        ).drop_duplicates(ignore_index=True)
 
     def to_json(self) -> dict[str, Any]:
         pairs = zip(self.protocol.blocks, self.why, strict=True)
