@@ -53,6 +53,7 @@ from .plans import (
     expected_errors as expected_errors,
     explore as explore,
     make_plan as make_plan,
+    make_questionnaire as make_questionnaire,
     plan_from_protocol as plan_from_protocol,
     randomize as randomize,
     read_plan as read_plan,

@@ -145,6 +145,8 @@ def _add_plan(add: Callable[..., Any]) -> None:
         "budget allocation: even (default), by categories, best for tables, or all to each column"
     )
     add("--split", choices=("even", "size", "optimal", "each"), default="even", help=text)
+    text = "columns or clusters that each record has, at the whole epsilon; or pairs (own-data.md)"
+    add("--ask", metavar="S", type=_ask, help=text)
     text = "mechanism of all columns that can have it, or of one (default: the smallest variance)"
     add("--mechanism", action="append", metavar="[COLUMN=]KIND", help=text)
     text = "choose by this original file; needs --accept chosen_by_data"
@@ -326,6 +328,12 @@ def _seed(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from 0 to 10^18")
     return int(text)
+
+
+def _ask(text: str) -> int | str:
+    if text != "pairs" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number of columns, nor pairs")
+    return text if text == "pairs" else int(text)
 
 
 def _share(text: str) -> float:

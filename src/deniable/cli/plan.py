@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from deniable.plans import (
     Plan,
     PlanInputs,
     make_plan,
+    make_questionnaire,
     read_plan,
     records_for_error,
     settings_from,
@@ -96,21 +97,25 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
     if options.part is not None and data is not None:
         problem = "--part and --data cannot be combined; state both in a file for --settings"
         raise DeniableError(problem)
-    plan = make_plan(
-        schema,
-        epsilon,
-        split=options.split,
-        clusters=clusters,
-        tables=options.table or (),
-        mechanism=mechanism,
-        mechanisms=mechanisms,
-        responses=options.responses,
-        prior=priors(schema, options.prior),
-        data=data,
-        clusters_from_data=_thresholds("-data", options.clusters_from_data),
-        accept=options.accept or (),
-        order=options.order,
-    )
+    common: dict[str, Any] = {
+        "split": options.split,
+        "clusters": clusters,
+        "tables": options.table or (),
+        "mechanism": mechanism,
+        "mechanisms": mechanisms,
+        "responses": options.responses,
+        "prior": priors(schema, options.prior),
+        "accept": options.accept or (),
+        "order": options.order,
+    }
+    plan: Plan
+    if options.ask is None:
+        found_by = _thresholds("-data", options.clusters_from_data)
+        plan = make_plan(schema, epsilon, data=data, clusters_from_data=found_by, **common)
+    elif data is None and options.clusters_from_data is None:
+        plan = make_questionnaire(schema, epsilon, options.ask, **common)
+    else:
+        raise DeniableError("--ask does not use original records; leave --data out")
     found = options.clusters_from is not None and data is None
     plan = replace(plan, chosen_from="randomized answers") if found else plan
     return plan if options.part is None else replace(plan, part=_part(options.part))

@@ -155,6 +155,10 @@ class FormResponses(ProtectedRecords):
         self._sizes = {each.name: len(each.texts) for each in layout.columns}
         self._ways: dict[tuple[str, ...], list[Way]] = {}
 
+    @property
+    def records(self) -> int:  # type: ignore[override]
+        return int(self._numbers.sum())
+
     @cached_property
     def _numbers(self) -> Counts:
         """Number of records of each form."""
@@ -184,7 +188,7 @@ class FormResponses(ProtectedRecords):
                         raise self._other_release()
                     cells = ResponseBatch(own, None).joint(way.reports)
                     counts[at] += np.bincount(cells, minlength=way.reports.size)
-        return [Counted(np.concatenate(each), file=int(self._numbers.sum())) for each in found]
+        return [Counted(np.concatenate(each), file=self.records) for each in found]
 
     def _own_codes(self, form: int, name: str) -> Codes:
         """Return the code of the form's channel for each code of a column in the file; else -1."""
@@ -213,6 +217,10 @@ class FormResponses(ProtectedRecords):
             f"{self.where}: a record has columns or values that no form has; plan and file are of "
             "different releases"
         )
+
+    def clusters(self) -> list[Table]:
+        self.batches(())
+        return []
 
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         raise DeniableError(

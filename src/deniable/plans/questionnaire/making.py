@@ -20,6 +20,7 @@ from deniable.plans.choosing import BEST, INVARIANT, Choice, choose
 from deniable.plans.interface import Order
 from deniable.plans.making import kinds_of
 from deniable.plans.questionnaire.plan import QuestionnairePlan
+from deniable.privacy import Requirement
 from deniable.randomized_response import Protocol
 from deniable.responses import Forms
 from deniable.schema import Schema
@@ -31,7 +32,7 @@ MAX_FORMS = 2000
 
 def make_questionnaire(
     schema: Schema,
-    epsilon: float,
+    epsilon: float | Requirement,
     ask: Ask = 1,
     *,
     clusters: Sequence[Sequence[str]] = (),
@@ -53,8 +54,8 @@ def make_questionnaire(
     Parameters
     ----------
     schema : Schema
-    epsilon : float, above 0
-        Epsilon of a whole record.
+    epsilon : float, above 0, or Requirement
+        Of a whole record, as in `make_plan`.
     ask : int, "pairs" or sequence of forms
         The number of columns or clusters of a form; the forms are all such combinations. With
         "pairs", a form is two columns that share one channel. Or the forms themselves, each a
@@ -80,7 +81,9 @@ def make_questionnaire(
     >>> plan.epsilon, len(plan.protocol.forms), plan.epsilon_by_changed_attribute()["a"]
     (2.0, 6, 1.0)
     """
-    refuse_bad_budget(epsilon)
+    required = epsilon if isinstance(epsilon, Requirement) else None
+    target = float(epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon)
+    refuse_bad_budget(target)
     refuse_unknown("responses", responses, ("any", "categories"))
     refuse_unknown("split within a form", split, ("even", "size", "optimal"))
     names, priors, own = schema.domain().names, prior or {}, mechanisms or {}
@@ -94,15 +97,16 @@ def make_questionnaire(
         kinds_of([block], mechanism, {n: k for n, k in own.items() if n in block.names})[0]
         for block in blocks
     ]
-    protocol, why = choose_in_forms(schema, forms, blocks, kinds, epsilon, split, tables, [*own])
+    protocol, why = choose_in_forms(schema, forms, blocks, kinds, target, split, tables, [*own])
     return QuestionnairePlan(
         schema=schema,
-        target=float(epsilon),
+        target=target,
         protocol=protocol,
         why=why,
         chosen_from="a public prior" if priors else "no data",
         accept=tuple(dict.fromkeys(accept)),
         order=order,
+        requirement=required,
     )
 
 

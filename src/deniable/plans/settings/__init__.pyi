@@ -1,6 +1,7 @@
 from .columns import ColumnsSettings as ColumnsSettings
 from .curator import clusters_from as clusters_from
 from .shared import (
+    ChannelOptions as ChannelOptions,
     PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,
     RecordOptions as RecordOptions,
