@@ -332,8 +332,8 @@ class Released(ItemSetEstimates):
     def _refuse_without_records(self, what: str) -> None:
         if not self.responses.has_randomized_records:
             raise DeniableError(
-                f"a {type(self.plan).__name__} leaves no randomized records of all columns, so there are no "
-                + what
+                f"a {type(self.plan).__name__} leaves no randomized records of all columns, "
+                f"so there are no {what}"
             )
 
     def _table(self, names: Names) -> Table:

@@ -34,10 +34,10 @@ KINDS: Mapping[str, PlanKind] = {
     "strata": PlanKind("strata:StrataPlan", "settings.strata:StrataSettings"),
     "masked": PlanKind("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
     "mixed": PlanKind("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
+    "collected": PlanKind("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
     "questionnaire": PlanKind(
         "questionnaire.plan:QuestionnairePlan", "questionnaire.settings:QuestionnaireSettings"
     ),
-    "collected": PlanKind("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
 }
 """All kinds of plans, by name."""
 KEPT_BACK = "kept_back"  # the kind of a published plan without its matrices, which has no settings

@@ -5,7 +5,7 @@ without looking at values, so the records of a form are a simple random sample o
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -105,13 +105,13 @@ class Forms:
                 "columns, ask more columns of each record, or make them a cluster"
             )
         (table, _), *others = ways = list(found.values())
+        total = numbers[[form for _, forms in ways for form in forms]].sum()
         if others:
-            total = numbers[[form for _, forms in ways for form in forms]].sum()
             parts = [w.channel.matrix()[w.order] * (numbers[f].sum() / total) for w, f in ways]
             labels = tuple(map(str, range(1, sum(each.shape[1] for each in parts) + 1)))
             reports = Domain((Attribute(f"forms with {table.label}", labels),))
             table = Table(domain, (Side(domain, reports, DenseChannel(np.hstack(parts))),))
-        return table, ways
+        return replace(table, asked=float(total / numbers.sum())), ways
 
     def columns(self, schema: Schema) -> tuple[tuple[ResponseColumn, ...], list[dict[str, Codes]]]:
         """Return the columns of the protected file of a `schema`, all of text.
@@ -156,7 +156,7 @@ class FormResponses(ProtectedRecords):
         self._ways: dict[tuple[str, ...], list[Way]] = {}
 
     @property
-    def records(self) -> int:  # type: ignore[override]
+    def records(self) -> int:
         return int(self._numbers.sum())
 
     @cached_property
@@ -175,6 +175,10 @@ class FormResponses(ProtectedRecords):
         return table
 
     def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
+        if weight is not None:
+            raise DeniableError(
+                f"a questionnaire has no column of weights {weight!r}; leave it out"
+            )
         if any(each.names not in self._ways for each in tables):
             self.batches(())
         requested = [self._ways[each.names] for each in tables]

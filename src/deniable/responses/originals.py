@@ -77,6 +77,16 @@ def _coverage(
     """Yield the coverage of all categories, for all records and in each stratum with records."""
     all_counts: Any
     drawn: Any
+    if table.asked < 1:  # redraws of a channel do not draw the records that were asked
+        yield {
+            "columns": table.domain.names[0],
+            "values": table.domain.cell_labels(),
+            "stratum": "",
+            "original": shares(original, table.domain.names),
+            "redraws": 0,
+            "coverage": np.nan,
+        }
+        return
     if (weights := original.weights) is None:
         all_counts = original.counts(table.cells.names).reshape(-1)
         redraws = int(np.clip(MAX_COUNTS // table.reports.size, 1, REDRAWS))

@@ -95,6 +95,7 @@ class Table:
     invariant: bool = False  # whether proportions of randomized values are unbiased estimates
     weight: str | None = None  # column of the weights with which they are unbiased
     kept_back: bool = False  # whether its channels, which are invariant, are not published
+    asked: float = 1.0  # proportion of the records that have all its columns
     whole_cluster: "Table | None" = None
     """The same table from all columns of its only cluster, if `sides` has only some of them."""
 

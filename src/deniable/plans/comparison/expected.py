@@ -78,10 +78,11 @@ def expected_errors(
     rows = []
     for names in (*((each.name,) for each in columns), *map(tuple, tables)):
         table = plan.table_of(names)
-        error = 100 * _half_width(table, points, prior or {}, answering)
+        asked = answering * table.asked
+        error = 100 * _half_width(table, points, prior or {}, asked)
         guess = 100 * guess_of((each.name in points, each.size) for each in table.domain)
         # A comparison with NaN is false.
-        rows.append((table.label, answering, error, guess, not error > guess))
+        rows.append((table.label, round(asked), error, guess, not error > guess))
     return pd.DataFrame(rows, columns=["columns", "records", "points", "guess", "informative"])
 
 
@@ -91,7 +92,7 @@ def guess_of(attributes: Iterable[tuple[bool, int]]) -> float:
 
 
 def _half_width(
-    table: Table, points: Mapping[str, int], prior: Mapping[str, Floats], records: int
+    table: Table, points: Mapping[str, int], prior: Mapping[str, Floats], records: float
 ) -> float:
     blocks = []
     for side in table.sides:
