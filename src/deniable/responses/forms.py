@@ -1,7 +1,7 @@
 """Responses of a split questionnaire: each record has randomized values of one form's columns.
 
-SOURCE: Raghunathan and Grizzle (1995), "A split questionnaire survey design". Forms are drawn
-without looking at values, so the records of a form are a simple random sample of the file.
+SOURCE: [split_questionnaire]. Forms are drawn without looking at values, so the records of a form
+are a simple random sample of the file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

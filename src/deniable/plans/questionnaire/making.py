@@ -153,7 +153,8 @@ def choose_in_forms(
     """Return `forms` that each have all of `epsilon`, and the reason of the channel of each block.
 
     `forms` are as in `forms_of`. The `kinds` are of `blocks`, which have all clusters of forms.
-    Columns `named` must have this kind. Other arguments are as in `make_questionnaire`.
+    Columns `named` must have this kind. `schema`, `split` and `tables` are as in
+    `make_questionnaire`.
     """
     if INVARIANT in kinds:
         raise DeniableError(
