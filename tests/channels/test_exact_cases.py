@@ -256,7 +256,7 @@ def test_what_is_nearly_singular_keeps_its_digits(size, seed):
         channel.estimated_covariance(counts), total, rtol=0, atol=1e-12 * total.max()
     )
     np.testing.assert_allclose(channel.standard_errors(counts), np.sqrt(np.diag(total)), rtol=2e-12)
-    wald = confidence_intervals(channel, counts, method="wald")
+    wald = confidence_intervals(counts, channel, method="wald")
     np.testing.assert_allclose(
         wald.high,
         [float(x) for x in exact] + 1.959963984540054 * np.sqrt(np.diag(total)),

@@ -318,7 +318,7 @@ def test_conditional_covariance_is_that_of_independent_records(
     denominator = np.lcm.reduce([share.denominator for share in case[1]])
     counts = [int(share * denominator) * factor for share in case[1]]
     channel, _ = as_floats(case)
-    found = conditional_covariance(channel, counts)
+    found = conditional_covariance(counts, channel)
     slow = floats(slow_conditional_covariance(case[0], counts))
     np.testing.assert_allclose(found, slow, rtol=0, atol=EXACT)
 
@@ -326,11 +326,11 @@ def test_conditional_covariance_is_that_of_independent_records(
 def test_conditional_covariance_of_an_invariant_matrix_by_hand() -> None:
     # R = 1 pi': (diag(pi0) - pi0 pi0') / n.
     counts = [2, 3, 5]
-    found = conditional_covariance(resampling([0.2, 0.3, 0.5]), counts)
+    found = conditional_covariance(counts, resampling([0.2, 0.3, 0.5]))
     expected = (np.diag([0.2, 0.3, 0.5]) - np.outer([0.2, 0.3, 0.5], [0.2, 0.3, 0.5])) / 10
     np.testing.assert_allclose(found, expected, rtol=0, atol=EXACT)
     np.testing.assert_allclose(
-        conditional_covariance(DenseChannel(np.eye(3)), counts), 0, atol=EXACT
+        conditional_covariance(counts, DenseChannel(np.eye(3))), 0, atol=EXACT
     )
 
 
@@ -339,7 +339,7 @@ def test_reversible_matrices_have_a_closed_form() -> None:
     pi = np.array([0.1, 0.2, 0.3, 0.4])
     R = two_step(KeepOrReplace.uniform(4, 0.5), pi)
     expected = np.diag(pi) @ (np.eye(4) - R.matrix() @ R.matrix()) / 30
-    found = conditional_covariance(R, [3, 6, 9, 12])
+    found = conditional_covariance([3, 6, 9, 12], R)
     np.testing.assert_allclose(found, expected, rtol=0, atol=EXACT)
 
 
@@ -366,9 +366,9 @@ def test_bound_and_sampling_covariance() -> None:
         (lambda: two_step_with_epsilon([0.5, 0.5], np.nan), "epsilon is nan"),
         (lambda: lazy_resampling_with_epsilon([0.5, 0.5], 31), "epsilon is 31"),
         (lambda: lazy_resampling_with_epsilon([0.5, 0.0, 0.5], 1), "category 1 has proportion 0"),
-        (lambda: conditional_covariance(resampling([0.5, 0.5]), [1.5, 2]), "whole numbers"),
-        (lambda: conditional_covariance(resampling([0.5, 0.5]), [-1, 2]), "whole numbers"),
-        (lambda: conditional_covariance(resampling([0.5, 0.5]), [0, 0]), "at least one record"),
+        (lambda: conditional_covariance([1.5, 2], resampling([0.5, 0.5])), "whole numbers"),
+        (lambda: conditional_covariance([-1, 2], resampling([0.5, 0.5])), "whole numbers"),
+        (lambda: conditional_covariance([0, 0], resampling([0.5, 0.5])), "at least one record"),
         (lambda: sampling_covariance([0.5, 0.5], 0), "records must be at least 1"),
         (lambda: covariance_bound([0.5, 0.5], 0), "records must be at least 1"),
     ],

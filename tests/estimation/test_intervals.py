@@ -42,7 +42,7 @@ def test_without_randomization_the_score_interval_is_wilsons(counts, confidence)
     z = float(stats.norm.ppf((1 + confidence) / 2))
     expected = np.array([wilson(x, sum(counts), z) for x in counts])
     for channel in (KeepOrReplace.uniform(len(counts), 1.0), DenseChannel(np.eye(len(counts)))):
-        found = confidence_intervals(channel, counts, confidence=confidence)
+        found = confidence_intervals(counts, channel, confidence=confidence)
         np.testing.assert_allclose(found.low, expected[:, 0], atol=1e-14)
         np.testing.assert_allclose(found.high, expected[:, 1], atol=1e-14)
 
@@ -50,7 +50,7 @@ def test_without_randomization_the_score_interval_is_wilsons(counts, confidence)
 def test_wilson_by_hand():
     # z^2 = 4, 1 in 4: (1/4 + 1/2) / 2 give or take sqrt(3/64 + 1/16) * 2 / 2 = 3/8 +- sqrt(7)/8.
     confidence = float(stats.chi2.cdf(4, 1))
-    found = confidence_intervals(DenseChannel(np.eye(2)), [3, 1], confidence=confidence)
+    found = confidence_intervals([3, 1], DenseChannel(np.eye(2)), confidence=confidence)
     np.testing.assert_allclose(found.low[1], (3 - math.sqrt(7)) / 8, rtol=1e-12)
     np.testing.assert_allclose(found.high[1], (3 + math.sqrt(7)) / 8, rtol=1e-12)
 
@@ -62,7 +62,7 @@ def test_through_keep_or_replace_it_is_wilsons_of_the_reports(name):
     truth = np.array([0.5, 0.3, 0.2, 0.0])[: b.size]
     counts = np.random.default_rng(4).multinomial(400, channel.reported(truth), 50)
     dense = DenseChannel(channel.matrix())
-    found, other = (confidence_intervals(each, counts) for each in (channel, dense))
+    found, other = (confidence_intervals(counts, each) for each in (channel, dense))
     for run, row in enumerate(counts):
         limits = np.array([wilson(x, 400, Z) for x in row])
         low, high = np.sort((limits - b[:, None]) / a, axis=1).T
@@ -74,7 +74,7 @@ def test_through_keep_or_replace_it_is_wilsons_of_the_reports(name):
 def test_the_file_without_randomization_is_known():
     for method in ("score", "wald"):
         found = confidence_intervals(
-            KeepOrReplace.uniform(3, 1.0), [5, 0, 2], target="file", method=method
+            [5, 0, 2], KeepOrReplace.uniform(3, 1.0), target="file", method=method
         )
         for limit in (found.low, found.high, found.estimate):
             np.testing.assert_allclose(limit, [5 / 7, 0, 2 / 7], atol=1e-15)
@@ -86,10 +86,10 @@ def test_one_category_is_known(target, method):
     for channel in (KeepOrReplace.uniform(1, 0.5), DenseChannel([[1.0]]), CHANNELS["flip"]):
         size = channel.size
         found = confidence_intervals(
-            channel, [9] * size, target=target, method=method, functionals=np.full((1, size), 3.0)
+            [9] * size, channel, target=target, method=method, functionals=np.full((1, size), 3.0)
         )
         np.testing.assert_allclose([found.low, found.high], 3, atol=1e-12)
-    only = confidence_intervals(KeepOrReplace.uniform(1, 0.5), [9], target=target, method=method)
+    only = confidence_intervals([9], KeepOrReplace.uniform(1, 0.5), target=target, method=method)
     np.testing.assert_allclose([only.low, only.high], 1, atol=1e-12)
 
 
@@ -97,12 +97,12 @@ def test_one_category_is_known(target, method):
 @TARGETS
 def test_wald_is_the_estimate_give_or_take_standard_errors(channel, target):
     counts = np.stack([some_counts(channel), some_counts(channel)[::-1]])
-    found = confidence_intervals(channel, counts, method="wald", target=target)
+    found = confidence_intervals(counts, channel, method="wald", target=target)
     np.testing.assert_array_equal(found.estimate, channel.estimate(counts))
     np.testing.assert_array_equal(found.standard_error, channel.standard_errors(counts, target))
     np.testing.assert_allclose(found.high - found.estimate, Z * found.standard_error, atol=1e-14)
     np.testing.assert_allclose(found.estimate - found.low, Z * found.standard_error, atol=1e-14)
-    score = confidence_intervals(channel, counts, target=target)
+    score = confidence_intervals(counts, channel, target=target)
     np.testing.assert_array_equal(score.standard_error, found.standard_error)
 
 
@@ -181,7 +181,7 @@ def test_limits_are_those_of_the_slow_way(name, target, kind):
     if kind == "functional":
         weights = np.round(rng.normal(size=(3, channel.size)), 2)
     found = confidence_intervals(
-        channel, counts, target=target, functionals=weights if kind == "functional" else None
+        counts, channel, target=target, functionals=weights if kind == "functional" else None
     )
     for number, row in enumerate(weights):
         low, high = slow_limits(channel, counts, row, target)
@@ -191,7 +191,7 @@ def test_limits_are_those_of_the_slow_way(name, target, kind):
 
 def test_a_variance_below_zero_is_replaced_in_the_slow_way_too():
     channel, counts = CHANNELS["dense"], np.array([0, 0, 0, 9])
-    found = confidence_intervals(channel, counts, target="file")
+    found = confidence_intervals(counts, channel, target="file")
     replaced = np.isnan(found.standard_error)
     assert replaced.any()
     for number in np.flatnonzero(replaced):
@@ -202,7 +202,7 @@ def test_a_variance_below_zero_is_replaced_in_the_slow_way_too():
 def test_an_estimate_far_outside_has_limits_in_proportion():
     # Reports of 80 % where 50 to 52 % are possible.
     channel = DenseChannel(np.array([[0.52, 0.48], [0.5, 0.5]]))
-    score = confidence_intervals(channel, [80, 20])
+    score = confidence_intervals([80, 20], channel)
     assert score.estimate[0] == pytest.approx(15)
     low, high = (each / 0.02 - 25 for each in wilson(80, 100, Z))
     np.testing.assert_allclose([score.low[0], score.high[0]], [low, high], rtol=1e-9)
@@ -218,10 +218,10 @@ def test_categories_are_functionals_and_channels_their_matrices(channel, target,
     rng = np.random.default_rng(3)
     counts = rng.integers(0, 40, (4, channel.size)) + 1
     options = {"target": target, "method": method, "simultaneous": "bonferroni"}
-    found = confidence_intervals(channel, counts, **options)
-    functional = confidence_intervals(channel, counts, **options, functionals=np.eye(channel.size))
-    dense = confidence_intervals(DenseChannel(channel.matrix()), counts, **options)
-    loop = [confidence_intervals(channel, row, **options) for row in counts]
+    found = confidence_intervals(counts, channel, **options)
+    functional = confidence_intervals(counts, channel, **options, functionals=np.eye(channel.size))
+    dense = confidence_intervals(counts, DenseChannel(channel.matrix()), **options)
+    loop = [confidence_intervals(row, channel, **options) for row in counts]
     for limit in ("estimate", "low", "high"):
         own = getattr(found, limit)
         # Roots: a variance of 0 may be 1e-17 elsewhere.
@@ -237,8 +237,8 @@ def test_intervals_follow_a_change_of_unit(target, method):
     weights = rng.normal(size=(5, 4))
     counts = rng.multinomial(300, NEIGHBOURS.reported([0.4, 0.3, 0.2, 0.1]), 20)
     options = {"target": target, "method": method}
-    plain = confidence_intervals(NEIGHBOURS, counts, functionals=weights, **options)
-    moved = confidence_intervals(NEIGHBOURS, counts, functionals=-3 * weights + 7, **options)
+    plain = confidence_intervals(counts, NEIGHBOURS, functionals=weights, **options)
+    moved = confidence_intervals(counts, NEIGHBOURS, functionals=-3 * weights + 7, **options)
     np.testing.assert_allclose(moved.low, -3 * plain.high + 7, atol=1e-7)
     np.testing.assert_allclose(moved.high, -3 * plain.low + 7, atol=1e-7)
 
@@ -254,7 +254,7 @@ def test_score_intervals_always_exist_hold_the_estimate_and_nest(data, channel):
     counts[0] += 2
     for target in ("population", "file"):
         narrow, wide = (
-            confidence_intervals(channel, counts, confidence=level, target=target)
+            confidence_intervals(counts, channel, confidence=level, target=target)
             for level in (0.8, 0.99)
         )
         for each in (narrow, wide):
@@ -266,11 +266,11 @@ def test_score_intervals_always_exist_hold_the_estimate_and_nest(data, channel):
 def test_no_matrix_is_formed_for_a_product():
     channel = ProductChannel((KeepOrReplace.uniform(2, 0.9),) * 14)  # 16,384 cells
     counts = np.random.default_rng(2).multinomial(10**6, np.full(channel.size, 1 / channel.size))
-    found = confidence_intervals(channel, counts)
+    found = confidence_intervals(counts, channel)
     assert found.low.shape == (channel.size,)
     last = np.zeros((1, channel.size))
     last[0, -1] = 1
-    one = confidence_intervals(channel, counts, functionals=last)
+    one = confidence_intervals(counts, channel, functionals=last)
     np.testing.assert_allclose([one.low[0], one.high[0]], [found.low[-1], found.high[-1]])
 
 
@@ -281,7 +281,7 @@ def test_critical_values():
     counts, channel = [50, 30, 20], CHANNELS["dense with zeros"]
 
     def multiples(**options: object) -> np.ndarray:
-        found = confidence_intervals(channel, counts, method="wald", **options)
+        found = confidence_intervals(counts, channel, method="wald", **options)
         return (found.high - found.estimate) / found.standard_error
 
     np.testing.assert_allclose(multiples(), 1.959963984540054)
@@ -294,7 +294,7 @@ def test_critical_values():
     # Two categories: one proportion is open, and Scheffe's is the single interval.
     for method in ("score", "wald"):
         single, all_at_once = (
-            confidence_intervals(NEIGHBOURS_OF_TWO, [7, 5], method=method, simultaneous=each)
+            confidence_intervals([7, 5], NEIGHBOURS_OF_TWO, method=method, simultaneous=each)
             for each in ("none", "scheffe")
         )
         np.testing.assert_allclose(single.low, all_at_once.low)
@@ -313,7 +313,7 @@ def test_scheffe_holds_for_all_functionals_exactly_when_the_ellipsoid_does():
         miss = (channel.estimate(counts) - truth)[:3]
         worst = np.append(np.linalg.solve(covariance, miss), 0)
         found = confidence_intervals(
-            channel, counts, method="wald", simultaneous="scheffe", functionals=worst
+            counts, channel, method="wald", simultaneous="scheffe", functionals=worst
         )
         held.append(found.cover([worst @ truth])[0])
         distance = miss @ np.linalg.solve(covariance, miss)
@@ -349,10 +349,10 @@ def test_coverage_is_as_stated(name, target, method):
     proportions = np.round(weights / weights.sum(), 2)
     proportions[0] += 1 - proportions.sum()
     reports, truth = simulated(channel, proportions, 5000, target)
-    found = confidence_intervals(channel, reports, target=target, method=method)
+    found = confidence_intervals(reports, channel, target=target, method=method)
     np.testing.assert_allclose(found.cover(truth).mean(axis=0), 0.95, atol=TOLERANCE)
     everything = confidence_intervals(
-        channel, reports, target=target, method=method, simultaneous="bonferroni"
+        reports, channel, target=target, method=method, simultaneous="bonferroni"
     )
     assert everything.cover(truth).all(axis=1).mean() > 0.95 - TOLERANCE
 
@@ -363,8 +363,8 @@ def test_score_covers_rare_categories_that_wald_does_not():
     first, second = np.array([0.6, 0.397, 0.002, 0.001]), np.array([0.98, 0.02])
     proportions = np.outer(first, second).reshape(-1)
     reports, truth = simulated(channel, proportions, 1000, "population")
-    wald = confidence_intervals(channel, reports, method="wald").cover(truth).mean(axis=0)
-    score = confidence_intervals(channel, reports).cover(truth).mean(axis=0)
+    wald = confidence_intervals(reports, channel, method="wald").cover(truth).mean(axis=0)
+    score = confidence_intervals(reports, channel).cover(truth).mean(axis=0)
     assert wald.min() < 0.9
     assert score.min() > 0.92  # two reports or so: no interval has exactly 95 % of whole counts
     assert abs(score.mean() - 0.95) < 0.01 < abs(wald.mean() - 0.95)
@@ -377,7 +377,7 @@ def test_a_nearly_singular_channel_is_covered():
     for target in ("population", "file"):
         reports, truth = simulated(blurred, np.array([0.6, 0.3, 0.08, 0.02]), 50_000, target)
         for method in ("score", "wald"):
-            found = confidence_intervals(blurred, reports, target=target, method=method)
+            found = confidence_intervals(reports, blurred, target=target, method=method)
             np.testing.assert_allclose(found.cover(truth).mean(axis=0), 0.95, atol=TOLERANCE)
 
 
@@ -394,7 +394,7 @@ def test_badly_conditioned_channels_are_covered():
         if not 30 < np.linalg.cond(channel.matrix()) < 1e4:
             continue
         reports, truth = simulated(channel, proportions, 5000, "population")
-        covered = confidence_intervals(channel, reports).cover(truth).mean(axis=0)
+        covered = confidence_intervals(reports, channel).cover(truth).mean(axis=0)
         np.testing.assert_allclose(covered, 0.95, atol=TOLERANCE + 0.013)
         seen.append(covered.mean())
     assert np.mean(seen) == pytest.approx(0.95, abs=0.002)
@@ -404,7 +404,7 @@ def test_badly_conditioned_channels_are_covered():
 
 
 def test_cover():
-    found = confidence_intervals(KeepOrReplace.uniform(4, 0.2), [90, 0, 5, 5], method="wald")
+    found = confidence_intervals([90, 0, 5, 5], KeepOrReplace.uniform(4, 0.2), method="wald")
     assert found.low.min() < 0
     assert found.high.max() > 1
     np.testing.assert_array_equal(found.cover(found.low), True)
@@ -415,7 +415,7 @@ def test_a_variance_below_zero_gives_no_wald_interval_but_a_score_interval():
     channel = CHANNELS["dense"]
     counts = [0, 0, 0, 9]
     wald, score = (
-        confidence_intervals(channel, counts, target="file", method=method)
+        confidence_intervals(counts, channel, target="file", method=method)
         for method in ("wald", "score")
     )
     assert np.isnan(wald.low).any()
@@ -443,16 +443,16 @@ def test_a_variance_below_zero_gives_no_wald_interval_but_a_score_interval():
 )
 def test_refusals(options, message):
     with pytest.raises(DeniableError, match=message):
-        confidence_intervals(NEIGHBOURS_OF_TWO, [3, 4], **options)
+        confidence_intervals([3, 4], NEIGHBOURS_OF_TWO, **options)
 
 
 def test_what_a_channel_refuses():
     with pytest.raises(SingularChannelError):
-        confidence_intervals(KeepOrReplace.uniform(2, 0.0), [3, 4])
+        confidence_intervals([3, 4], KeepOrReplace.uniform(2, 0.0))
     with pytest.raises(ChannelError, match="cannot be estimated from one record"):
-        confidence_intervals(NEIGHBOURS_OF_TWO, [1, 0])
+        confidence_intervals([1, 0], NEIGHBOURS_OF_TWO)
     with pytest.raises(ChannelError, match="all zero"):
-        confidence_intervals(NEIGHBOURS_OF_TWO, [0, 0])
+        confidence_intervals([0, 0], NEIGHBOURS_OF_TWO)
 
 
 # -- Clopper and Pearson: against scipy's, and what it covers, summed over all outcomes ------------

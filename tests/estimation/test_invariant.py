@@ -46,7 +46,7 @@ def test_given_the_records_estimate_and_variance_are_unbiased(truth: list[int]) 
     for probability, reported in reports_of(counts, channel):
         if probability == 0:
             continue
-        found = own_proportions(channel, reported, ALL)
+        found = own_proportions(reported, channel, ALL)
         mean += probability * found.values
         second += probability * found.values**2
         variance += probability * found.standard_errors("file") ** 2
@@ -67,7 +67,7 @@ def test_for_the_population_the_variance_is_unbiased_though_the_matrix_depends_o
         for probability, reported in reports_of(truth, channel):
             if probability == 0:
                 continue
-            found = own_proportions(channel, reported, ALL)
+            found = own_proportions(reported, channel, ALL)
             weight = chance * probability
             mean += weight * found.values
             second += weight * found.values**2
@@ -83,15 +83,15 @@ def test_for_the_population_the_variance_is_unbiased_though_the_matrix_depends_o
 def test_batches_are_taken_table_by_table() -> None:
     channel = invariant(np.array([30, 70]))
     tables = np.array([[20, 80], [50, 50], [31, 69]])
-    batch = own_proportions(channel, tables, ALL)
+    batch = own_proportions(tables, channel, ALL)
     for row, table in enumerate(tables):
-        alone = own_proportions(channel, table, ALL)
+        alone = own_proportions(table, channel, ALL)
         np.testing.assert_allclose(batch.values[row], alone.values)
         np.testing.assert_allclose(batch.variance[row], alone.variance)
 
 
 def test_one_record_says_nothing_of_a_population() -> None:
-    found = own_proportions(KeepOrReplace.uniform(2, 0.5), np.array([1, 0]), ALL)
+    found = own_proportions(np.array([1, 0]), KeepOrReplace.uniform(2, 0.5), ALL)
     assert np.isnan(found.standard_errors("population")).all()
     assert not np.isnan(found.standard_errors("file")).any()
 
@@ -99,4 +99,4 @@ def test_one_record_says_nothing_of_a_population() -> None:
 def test_tables_of_different_sizes_are_refused() -> None:
     for counts in ([[1, 2], [2, 2]], [0, 0]):
         with pytest.raises(ChannelError, match="the same sum, of at least one record"):
-            own_proportions(KeepOrReplace.uniform(2, 0.5), np.array(counts), ALL)
+            own_proportions(np.array(counts), KeepOrReplace.uniform(2, 0.5), ALL)

@@ -73,8 +73,8 @@ def left_inverse(channel: Channel, proportions: np.ndarray) -> np.ndarray:
 def test_intervals_of_split_reports(method, target, simultaneous, functionals, inverse):
     asked = {"method": method, "target": target, "functionals": functionals}
     asked["simultaneous"] = simultaneous
-    found = confidence_intervals(SPLIT, SPLIT_COUNTS, inverse=inverse, **asked)
-    wanted = confidence_intervals(THREE, MERGED_COUNTS, **asked)
+    found = confidence_intervals(SPLIT_COUNTS, SPLIT, inverse=inverse, **asked)
+    wanted = confidence_intervals(MERGED_COUNTS, THREE, **asked)
     for name in ("estimate", "low", "high", "standard_error"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-11)
 
@@ -96,15 +96,15 @@ def test_survey_weights_of_split_reports(target, total, inverse):
     strata, clusters = rng.integers(0, 2, 60), rng.integers(0, 12, 60)
     asked = {"target": target, "total": total}
     for design in ({"strata": strata, "clusters": clusters}, {"strata": strata}, {}):
-        found = survey_estimate(SPLIT, codes, weights, inverse=inverse, **asked, **design)
-        wanted = survey_estimate(THREE, OF_SPLIT[codes], weights, **asked, **design)
+        found = survey_estimate(codes, weights, SPLIT, inverse=inverse, **asked, **design)
+        wanted = survey_estimate(OF_SPLIT[codes], weights, THREE, **asked, **design)
         np.testing.assert_allclose(found.estimate, wanted.estimate, atol=1e-12)
         np.testing.assert_allclose(found.covariance, wanted.covariance, atol=1e-12)
     many = WeightedCounts.of_records(codes, weights, 5, strata)
     few = WeightedCounts.of_records(OF_SPLIT[codes], weights, 3, strata)
     batch = WeightedCounts(*(np.stack([a, a]) for a in (many.weights, many.squares, many.records)))
-    several = weighted_intervals(SPLIT, batch, inverse=inverse, **asked)
-    single = weighted_intervals(THREE, few, **asked)
+    several = weighted_intervals(batch, SPLIT, inverse=inverse, **asked)
+    single = weighted_intervals(few, THREE, **asked)
     for name in ("estimate", "low", "high", "standard_error"):
         both = np.stack([getattr(single, name)] * 2)
         np.testing.assert_allclose(getattr(several, name), both, atol=1e-12)
@@ -117,8 +117,8 @@ def test_survey_weights_of_split_reports(target, total, inverse):
 def test_each_table_has_the_inverse_of_its_own_estimate(channel):
     rng = np.random.default_rng(8)
     tables = rng.multinomial(60, channel.reported(np.eye(channel.size)[0]), 4)
-    found = confidence_intervals(channel, tables, method="wald")
-    own = confidence_intervals(channel, tables, method="wald", inverse="own")
+    found = confidence_intervals(tables, channel, method="wald")
+    own = confidence_intervals(tables, channel, method="wald", inverse="own")
     even = left_inverse(channel, np.full(channel.size, 1 / channel.size))
     z = stats.norm.isf(0.025)
     for run, counts in enumerate(tables):
@@ -132,7 +132,7 @@ def test_each_table_has_the_inverse_of_its_own_estimate(channel):
             np.testing.assert_allclose(intervals.estimate[run], estimate, atol=1e-12)
             np.testing.assert_allclose(intervals.standard_error[run], error, atol=1e-12)
             np.testing.assert_allclose(intervals.high[run], estimate + z * error, atol=1e-12)
-        alone = confidence_intervals(channel, counts, method="wald")
+        alone = confidence_intervals(counts, channel, method="wald")
         np.testing.assert_array_equal(alone.low, found.low[run])
 
 
@@ -141,7 +141,7 @@ def test_least_has_less_variance_where_the_truth_is_uneven():
     reports = np.random.default_rng(5).multinomial(2000, channel.reported(truth), 400)
     widths = []
     for inverse in ("least", "own"):
-        found = confidence_intervals(channel, reports, inverse=inverse)
+        found = confidence_intervals(reports, channel, inverse=inverse)
         widths.append((found.high - found.low).mean(axis=0))
     assert np.all(widths[0] < widths[1])
 
@@ -151,12 +151,12 @@ def test_equal_weights_are_the_channels_own_answers():
     counts = np.bincount(codes, minlength=5)
     for inverse in ("least", "own"):
         for target in ("population", "file"):
-            found = survey_estimate(WIDE, codes, np.full(40, 7.0), target=target, inverse=inverse)
+            found = survey_estimate(codes, np.full(40, 7.0), WIDE, target=target, inverse=inverse)
             np.testing.assert_allclose(found.estimate, WIDE.estimate(counts, inverse), atol=1e-13)
             wanted = WIDE.estimated_covariance(counts, target, inverse=inverse)
             np.testing.assert_allclose(found.covariance, wanted, atol=1e-13)
     sums = WeightedCounts.of_records(codes, np.ones(40), 5)
-    found = weighted_intervals(WIDE, sums).estimate
+    found = weighted_intervals(sums, WIDE).estimate
     np.testing.assert_allclose(found, WIDE.estimate(counts), atol=1e-13)
 
 
@@ -180,7 +180,7 @@ def test_the_default_intervals_cover(channel, truth, records, least, target):
     rng = np.random.default_rng(17)
     pi = np.array(truth)
     true = rng.multinomial(records, pi, 1000)
-    found = confidence_intervals(channel, channel.randomize_counts(true, rng), target=target)
+    found = confidence_intervals(channel.randomize_counts(true, rng), channel, target=target)
     covered = found.cover(pi if target == "population" else true / records).mean(axis=0)
     assert covered.min() > least
     assert covered.max() < 0.985
@@ -255,9 +255,9 @@ def test_protocols_answer_as_their_matrices(channel):
             np.eye(channel.size),
             atol=1e-10,
         )
-    found = confidence_intervals(channel, tables)
+    found = confidence_intervals(tables, channel)
     np.testing.assert_allclose(found.estimate, channel.estimate(tables), atol=1e-12)
-    own = confidence_intervals(channel, tables, inverse="own", method="wald")
+    own = confidence_intervals(tables, channel, inverse="own", method="wald")
     np.testing.assert_allclose(own.estimate, channel.estimate(tables, "own"), atol=1e-12)
     np.testing.assert_allclose(own.standard_error, channel.standard_errors(tables, inverse="own"))
 
@@ -294,20 +294,20 @@ def test_only_what_is_erased_is_taken_as_uniform():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: own_proportions(WIDE, np.ones(5, int), np.eye(5)), "which are not categories"),
+        (lambda: own_proportions(np.ones(5, int), WIDE, np.eye(5)), "which are not categories"),
         (lambda: propagation_factor(WIDE), "no eigenvalues"),
         (lambda: propagation_factor(MIXED), "no eigenvalues"),
-        (lambda: confidence_intervals(WIDE, [1, 2, 3]), "with 5 randomized values"),
-        (lambda: confidence_intervals(WIDE, [1] * 5, inverse="best"), "unknown inverse 'best'"),
+        (lambda: confidence_intervals([1, 2, 3], WIDE), "with 5 randomized values"),
+        (lambda: confidence_intervals([1] * 5, WIDE, inverse="best"), "unknown inverse 'best'"),
         (lambda: maximum_likelihood([1, 2, 3], WIDE), "with 5 randomized values"),
-        (lambda: survey_estimate(WIDE, np.array([0, 5]), [1, 1]), "randomized values"),
+        (lambda: survey_estimate(np.array([0, 5]), [1, 1], WIDE), "randomized values"),
         (
-            lambda: survey_estimate(WIDE, np.array([0, 4]), [1, 1], inverse="best"),
+            lambda: survey_estimate(np.array([0, 4]), [1, 1], WIDE, inverse="best"),
             "unknown inverse",
         ),
         (
             lambda: weighted_intervals(
-                WIDE, WeightedCounts.of_records(np.zeros(2, int), [1, 1], 3)
+                WeightedCounts.of_records(np.zeros(2, int), [1, 1], 3), WIDE
             ),
             "weights over 3 randomized values",
         ),

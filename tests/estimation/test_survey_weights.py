@@ -65,7 +65,7 @@ def test_the_file_without_bias(channel, total):
     def outcomes() -> Iterator[tuple[Fraction, SurveyEstimate]]:
         for reports, chance in report_outcomes(exact_matrix(channel), truth):
             codes = np.array(reports)
-            yield chance, survey_estimate(channel, codes, weights, target="file", total=total)
+            yield chance, survey_estimate(codes, weights, channel, target="file", total=total)
 
     mean, spread, estimated = moments(outcomes())
     wanted = np.bincount(truth, weights, channel.size) / (total or weights.sum())
@@ -75,7 +75,7 @@ def test_the_file_without_bias(channel, total):
 
 def test_the_file_by_hand():
     # P^-1 has the rows (2, -1), (-2, 3). Reports 0, 1 of weights 1, 3: (1 (2, -1) + 3 (-2, 3)) / 4.
-    found = survey_estimate(TWO, np.array([0, 1]), [1.0, 3.0], target="file")
+    found = survey_estimate(np.array([0, 1]), [1.0, 3.0], TWO, target="file")
     np.testing.assert_allclose(found.estimate, [-1, 2])
     # sum w^2 (g g' - diag g): ((4 - 2) + 9 (4 + 2)) / 16 on the diagonal.
     np.testing.assert_allclose(found.covariance[0, 0], 3.5)
@@ -102,7 +102,7 @@ def test_draws_with_replacement_without_bias(channel):
     def outcomes() -> Iterator[tuple[Fraction, SurveyEstimate]]:
         for chance, units, weights in drawn_with_replacement():
             for reports, further in report_outcomes(exact_matrix(channel), truth[units].tolist()):
-                found = survey_estimate(channel, np.array(reports), weights, total=3.0)
+                found = survey_estimate(np.array(reports), weights, channel, total=3.0)
                 yield chance * further, found
 
     mean, spread, estimated = moments(outcomes())
@@ -134,9 +134,9 @@ def test_strata_and_clusters_without_bias():
                 yield (
                     chance * further,
                     survey_estimate(
-                        TWO,
                         np.array(reports),
                         weights,
+                        TWO,
                         total=5.0,
                         strata=strata,
                         clusters=clusters,
@@ -152,10 +152,10 @@ def test_equal_weights_are_the_multinomial_estimate():
     codes = np.random.default_rng(1).integers(0, 3, 60)
     counts = np.bincount(codes)
     for total in (None, 60 * 7.0):
-        found = survey_estimate(THREE, codes, np.full(60, 7.0), total=total)
+        found = survey_estimate(codes, np.full(60, 7.0), THREE, total=total)
         np.testing.assert_allclose(found.estimate, THREE.estimate(counts), atol=1e-14)
         np.testing.assert_allclose(found.covariance, THREE.estimated_covariance(counts), atol=1e-14)
-        own = survey_estimate(THREE, codes, np.full(60, 7.0), total=total, target="file")
+        own = survey_estimate(codes, np.full(60, 7.0), THREE, total=total, target="file")
         np.testing.assert_allclose(
             own.covariance, THREE.estimated_covariance(counts, "file"), atol=1e-14
         )
@@ -203,9 +203,9 @@ def test_the_covariance_is_that_of_the_loops(survey, total, clustered, weighted)
     codes, weights, strata, clusters = survey
     asked = np.random.default_rng(2).normal(size=(3, 12)) if weighted else np.eye(12)
     found = survey_estimate(
-        ATTRIBUTES,
         codes,
         weights,
+        ATTRIBUTES,
         total=total,
         strata=strata,
         clusters=clusters if clustered else None,
@@ -234,16 +234,16 @@ def test_batches_are_loops(survey, total, target, functionals):
         *(np.stack([getattr(x, part) for x in one]) for part in ("weights", "squares", "records"))
     )
     found = weighted_intervals(
-        ATTRIBUTES, both, target=target, total=total, functionals=functionals
+        both, ATTRIBUTES, target=target, total=total, functionals=functionals
     )
-    proportions = weighted_intervals(ATTRIBUTES, both, target=target, total=total).estimate
+    proportions = weighted_intervals(both, ATTRIBUTES, target=target, total=total).estimate
     asked = np.eye(12) if functionals is None else functionals
     np.testing.assert_allclose(found.estimate, proportions @ asked.T, atol=1e-12)
     for run, half in enumerate(halves):
         single = survey_estimate(
-            ATTRIBUTES,
             codes[half],
             weights[half],
+            ATTRIBUTES,
             strata=strata[half],
             target=target,
             total=total,
@@ -266,7 +266,7 @@ def test_without_a_known_total_the_scale_of_weights_is_none(seed, scale):
     strata = np.arange(40) % 3
     for target in ("file", "population"):
         first, second = (
-            survey_estimate(THREE, codes, w, strata=strata, target=target)
+            survey_estimate(codes, w, THREE, strata=strata, target=target)
             for w in (weights, scale * weights)
         )
         np.testing.assert_allclose(second.estimate, first.estimate, atol=1e-9)
@@ -296,7 +296,7 @@ def test_weighted_intervals_cover_and_unweighted_ones_do_not():
     counts = WeightedCounts(
         reports * weight, reports * weight**2, np.broadcast_to(drawn, (simulations, 2))
     )
-    found = weighted_intervals(channel, counts)
+    found = weighted_intervals(counts, channel)
     np.testing.assert_allclose(found.cover(truth).mean(axis=0), 0.95, atol=0.0107)
     # The standard error is that of the spread, within 4 %: 5 standard errors of a root of 10,000.
     np.testing.assert_allclose(
@@ -315,40 +315,40 @@ CODES = np.array([0, 1, 1])
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: survey_estimate(TWO, CODES, [1, 2]), DataError, "give one weight per record"),
-        (lambda: survey_estimate(TWO, CODES, [1, -2, 1]), DataError, r"record 2 has the weight -2"),
-        (lambda: survey_estimate(TWO, CODES, [1, 2, np.inf]), DataError, "record 3 has the weight"),
-        (lambda: survey_estimate(TWO, CODES, [0, 0, 0]), DataError, "the weights sum to 0"),
-        (lambda: survey_estimate(TWO, CODES + 1, [1, 1, 1]), DataError, "the code 2 is outside"),
-        (lambda: survey_estimate(TWO, CODES, [1, 1, 1], strata=[1]), DataError, "strata of shape"),
+        (lambda: survey_estimate(CODES, [1, 2], TWO), DataError, "give one weight per record"),
+        (lambda: survey_estimate(CODES, [1, -2, 1], TWO), DataError, r"record 2 has the weight -2"),
+        (lambda: survey_estimate(CODES, [1, 2, np.inf], TWO), DataError, "record 3 has the weight"),
+        (lambda: survey_estimate(CODES, [0, 0, 0], TWO), DataError, "the weights sum to 0"),
+        (lambda: survey_estimate(CODES + 1, [1, 1, 1], TWO), DataError, "the code 2 is outside"),
+        (lambda: survey_estimate(CODES, [1, 1, 1], TWO, strata=[1]), DataError, "strata of shape"),
         (
-            lambda: survey_estimate(TWO, CODES, [1, 1, 1], clusters=[1]),
+            lambda: survey_estimate(CODES, [1, 1, 1], TWO, clusters=[1]),
             DataError,
             r"clusters of shape \(1,\) for 3 records",
         ),
         (
-            lambda: survey_estimate(TWO, CODES, [1, 1, 1], strata=[1, 1, 2]),
+            lambda: survey_estimate(CODES, [1, 1, 1], TWO, strata=[1, 1, 2]),
             DeniableError,
             "a design stratum has 1 sampling unit",
         ),
         (
-            lambda: survey_estimate(TWO, CODES, [1, 1, 1], clusters=[4, 4, 4]),
+            lambda: survey_estimate(CODES, [1, 1, 1], TWO, clusters=[4, 4, 4]),
             DeniableError,
             "join it with a similar stratum, or use the target 'file'",
         ),
-        (lambda: survey_estimate(TWO, CODES, [1, 1, 1], total=0), DeniableError, "size is 0"),
+        (lambda: survey_estimate(CODES, [1, 1, 1], TWO, total=0), DeniableError, "size is 0"),
         (
-            lambda: survey_estimate(TWO, CODES, [1, 1, 1], functionals=np.ones(3)),
+            lambda: survey_estimate(CODES, [1, 1, 1], TWO, functionals=np.ones(3)),
             ChannelError,
             "functionals of shape",
         ),
         (
-            lambda: survey_estimate(KeepOrReplace.uniform(2, 0.0), CODES, [1, 1, 1]),
+            lambda: survey_estimate(CODES, [1, 1, 1], KeepOrReplace.uniform(2, 0.0)),
             SingularChannelError,
             "singular",
         ),
         (
-            lambda: weighted_intervals(THREE, WeightedCounts.of_records(CODES, [1, 1, 1], 2)),
+            lambda: weighted_intervals(WeightedCounts.of_records(CODES, [1, 1, 1], 2), THREE),
             ChannelError,
             "weights over 2 randomized values do not fit a channel with 3",
         ),
@@ -363,7 +363,7 @@ CODES = np.array([0, 1, 1])
             "give one per stratum",
         ),
         (
-            lambda: survey_estimate(TWO, CODES, [1, 1, 1]).intervals(95),
+            lambda: survey_estimate(CODES, [1, 1, 1], TWO).intervals(95),
             DeniableError,
             "the confidence is 95",
         ),

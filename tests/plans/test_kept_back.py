@@ -117,7 +117,7 @@ def test_estimates_are_unbiased_and_variances_within_the_bound(way: Any) -> None
                 mean, second = mean + chance * values, second + chance * values**2
                 errors += chance * stated**2
             np.testing.assert_allclose(mean, counts / n, rtol=0, atol=1e-12)
-            variance = np.diag(conditional_covariance(channel, counts))
+            variance = np.diag(conditional_covariance(counts, channel))
             np.testing.assert_allclose(own["original"], counts / n, rtol=0, atol=1e-12)
             np.testing.assert_allclose(second - mean**2, variance, rtol=0, atol=1e-12)
             np.testing.assert_allclose(own["standard_error"] ** 2, variance, rtol=0, atol=1e-12)

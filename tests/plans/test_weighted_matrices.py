@@ -61,7 +61,7 @@ def test_estimates_of_a_tiny_file_agree_with_all_of_its_releases(matrix: dict[st
     for drawn in product(range(3), repeat=4):
         chance = np.prod(P[original, list(drawn)])
         counts = WeightedCounts.of_records(np.array(drawn), w, 3)
-        found = weighted_own_proportions(channel, counts, np.eye(3))
+        found = weighted_own_proportions(counts, channel, np.eye(3))
         mean += chance * found.values
         second += chance * found.values**2
         if not channel.singular:  # before it is cut off at zero

@@ -45,7 +45,7 @@ def _inflation(method: Method, table: Counts) -> Floats:
     shares = table / table.sum()
     channel = method(shares)
     assert invariance_gap(channel, shares) <= INVARIANCE_TOLERANCE  # (2.5) is for such matrices
-    return conditional_covariance(channel, table)
+    return conditional_covariance(table, channel)
 
 
 def _tables(records: int, size: int) -> Iterator[Counts]:

@@ -133,7 +133,7 @@ def test_intervals_are_those_of_the_margin():
     counts = transactions.patterns((4, 1))
     for target in ("file", "population"):
         expected = confidence_intervals(
-            transactions.channel.margin((4, 1)), counts, confidence=0.9, target=target
+            counts, transactions.channel.margin((4, 1)), confidence=0.9, target=target
         )
         assert found[f"ci_low_{target}"][0] == pytest.approx(expected.low[3], abs=1e-9)
         assert found[f"ci_high_{target}"][0] == pytest.approx(expected.high[3], abs=1e-9)

@@ -76,8 +76,8 @@ def intervals_of(
         return _of_random_sample(channel, counted, functionals, options)
     how: dict[str, Any] = asdict(options) | {"functionals": functionals}
     if counted.weighted is None:
-        return confidence_intervals(channel, counted.counts, **how)
-    return weighted_intervals(channel, counted.weighted, **how)
+        return confidence_intervals(counted.counts, channel, **how)
+    return weighted_intervals(counted.weighted, channel, **how)
 
 
 def _of_random_sample(

@@ -141,11 +141,11 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
     if table.kept_back:
         return Distribution(counted.proportions, REPORTED, np.nan)
     if not table.strata:
-        return consistent(table.channel, counted.counts)
+        return consistent(counted.counts, table.channel)
     shares, found, ways, gap = counted.proportions, np.zeros(table.cells.size), [], 0.0
     for stratum in table.strata:
         if (own := counted.part(stratum.at)).records:
-            within = consistent(stratum.channel, own.counts)
+            within = consistent(own.counts, stratum.channel)
             found[stratum.at] = shares[stratum.at].sum() * within.proportions
             ways.append(within.method)
             gap += within.gap
@@ -179,7 +179,7 @@ def _columns_within(
     limits = _limits(stratum.channel, counted, functionals, own)
     if few:  # one record cannot show how records of the population differ
         limits = [limits[0], *[np.full(len(functionals), np.nan)] * 3]
-    found = consistent(stratum.channel, counted.counts)
+    found = consistent(counted.counts, stratum.channel)
     found = replace(found, proportions=functionals @ found.proportions)
     return _columns(table, stratum.channel, counted, functionals, limits, found, options)
 
@@ -252,9 +252,9 @@ def _own_proportions(
     errors = np.full(len(values), np.nan)
     if counted.weight == table.weight and table.one_cluster:
         if counted.weighted is None:
-            part = own_proportions(channel, counted.tally, functionals)
+            part = own_proportions(counted.tally, channel, functionals)
         else:
-            part = weighted_own_proportions(channel, counted.weighted, functionals)
+            part = weighted_own_proportions(counted.weighted, channel, functionals)
         errors = part.standard_errors(options.target)
     reach = student(np.array(np.inf), options.confidence) * errors
     return {

@@ -65,7 +65,7 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]
         found = [
             part.proportions
             if table.invariant and table.weight == part.weight
-            else consistent(at.channel, part.counts).proportions
+            else consistent(part.counts, at.channel).proportions
             for table, at, part in zip(tables, each, parts, strict=True)
         ]
         of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()

@@ -174,7 +174,7 @@ def disclosed_proportions(channel: Channel) -> Floats:
     return proportions
 
 
-def conditional_covariance(channel: Channel, counts: npt.ArrayLike) -> Floats:
+def conditional_covariance(counts: npt.ArrayLike, channel: Channel) -> Floats:
     """Return the covariance of S / n given the file and the matrix ([pram], (2.4)).
 
     It is (diag(P' pi0) - P' diag(pi0) P) / n with pi0 = T / n, from the true `counts` T, shape

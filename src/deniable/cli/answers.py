@@ -171,7 +171,7 @@ def estimate(named: NamedChannel, counts: Counts, target: Target, confidence: fl
     from deniable.estimation import confidence_intervals, maximum_likelihood  # noqa: PLC0415
 
     channel = named.channel
-    intervals = confidence_intervals(channel, counts, confidence=confidence, target=target)
+    intervals = confidence_intervals(counts, channel, confidence=confidence, target=target)
     likely = intervals.estimate
     # With a square matrix, an unbiased estimate that is a distribution fits the counts exactly, so
     # its likelihood is the largest.

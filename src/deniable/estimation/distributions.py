@@ -30,7 +30,7 @@ class Distribution:
     gap: float = math.nan
 
 
-def consistent(channel: Channel, counts: Counts | Floats) -> Distribution:
+def consistent(counts: Counts | Floats, channel: Channel) -> Distribution:
     """Return a consistent distribution over a `channel`'s cells from `counts` of randomized values.
 
     Counts of weighted records give a pseudo-likelihood. The estimate depends on the channel:

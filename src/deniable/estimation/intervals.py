@@ -87,8 +87,8 @@ class Intervals:
 
 
 def confidence_intervals(
-    channel: Channel,
     reported_counts: npt.ArrayLike,
+    channel: Channel,
     *,
     confidence: float = 0.95,
     method: Method = "score",
@@ -101,9 +101,9 @@ def confidence_intervals(
 
     Parameters
     ----------
-    channel : Channel
     reported_counts : shape (..., reports)
         Counts of randomized values. Leading axes are separate tables.
+    channel : Channel
     confidence : float, in (0, 1)
     method : "score" or "wald"
         ``score`` always exists, and covers as stated also for categories with few randomized
@@ -129,7 +129,7 @@ def confidence_intervals(
     Wilson's interval for 2 of 10, through a channel that keeps each value:
 
     >>> from deniable.channels import KeepOrReplace
-    >>> found = confidence_intervals(KeepOrReplace.uniform(2, keep=1.0), [8, 2])
+    >>> found = confidence_intervals([8, 2], KeepOrReplace.uniform(2, keep=1.0))
     >>> found.low[1].round(4), found.high[1].round(4)
     (np.float64(0.0567), np.float64(0.5098))
     """

@@ -101,7 +101,7 @@ def bounded_proportions(
     return values, errors, np.maximum(center - reach, 0.0), np.minimum(center + reach, 1.0)
 
 
-def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> OwnProportions:
+def own_proportions(counts: Counts, channel: Channel, indicators: Floats) -> OwnProportions:
     """Return sums of proportions of randomized values through an invariant matrix.
 
     The variance is (2.4) of [pram] with the proportions of randomized values instead of T/n. Raises
@@ -109,10 +109,10 @@ def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> Own
 
     Parameters
     ----------
-    channel : Channel
-        Invariant for the original frequencies of the records.
     counts : array of int, shape (..., categories)
         Randomized values. All tables of a batch have the same sum.
+    channel : Channel
+        Invariant for the original frequencies of the records.
     indicators : zeros and ones, shape (proportions, categories)
         A row marks the categories to be added.
     """
@@ -133,7 +133,7 @@ def own_proportions(channel: Channel, counts: Counts, indicators: Floats) -> Own
 
 
 def weighted_own_proportions(
-    channel: Channel, counts: WeightedCounts, indicators: Floats
+    counts: WeightedCounts, channel: Channel, indicators: Floats
 ) -> OwnProportions:
     """Return sums of weighted proportions of randomized values through an invariant matrix.
 

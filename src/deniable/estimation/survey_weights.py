@@ -127,8 +127,8 @@ def _refuse_misfit(channel: Channel, counts: WeightedCounts, inverse: str) -> No
 
 
 def weighted_intervals(
-    channel: Channel,
     counts: WeightedCounts,
+    channel: Channel,
     *,
     confidence: float = 0.95,
     target: Target = "population",
@@ -142,9 +142,9 @@ def weighted_intervals(
 
     Parameters
     ----------
-    channel : Channel
     counts : WeightedCounts
         For "population" with at least 2 records per stratum.
+    channel : Channel
     confidence : float, in (0, 1)
         By Student's t with records less strata degrees of freedom; normal for "file".
     target : "population" or "file"
@@ -246,9 +246,9 @@ class SurveyEstimate:
 
 
 def survey_estimate(
-    channel: Channel,
     codes: Codes,
     weights: npt.ArrayLike,
+    channel: Channel,
     *,
     target: Target = "population",
     total: float | None = None,
@@ -264,12 +264,12 @@ def survey_estimate(
 
     Parameters
     ----------
-    channel : Channel
-        It randomized each record independently. A unit that was drawn twice counts as two records.
     codes : integers in 0 .. reports - 1, shape (records,)
         Randomized values.
     weights : shape (records,), finite and not negative
         Inverse expected numbers of draws; without `total` a common factor has no effect.
+    channel : Channel
+        It randomized each record independently. A unit that was drawn twice counts as two records.
     target, total, functionals, inverse
         See `weighted_intervals`.
     strata : shape (records,), any labels, optional

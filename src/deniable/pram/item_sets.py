@@ -347,7 +347,7 @@ def _estimates(
         wanted[0, -1] = 1.0
         for target in targets:
             found = confidence_intervals(
-                channel, counts, confidence=confidence, target=target, functionals=wanted
+                counts, channel, confidence=confidence, target=target, functionals=wanted
             )
             rows = (found.estimate, found.standard_error, found.low, found.high)
             parts[target][:, group] = np.stack(rows)[..., 0]

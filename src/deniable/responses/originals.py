@@ -115,7 +115,7 @@ def _coverage(
         if table.invariant:
             estimate: Any = own_proportions if weights is None else weighted_own_proportions
             samples = [own] if weights is None else map(_weighted_counts, own)
-            parts = [estimate(stratum.channel, each, functionals) for each in samples]
+            parts = [estimate(each, stratum.channel, functionals) for each in samples]
             reach = Z_95 * np.array([part.standard_errors("file") for part in parts]) + 1e-12
             off = np.abs(np.array([part.values for part in parts]) - true)
             found["reported_coverage"] = (off <= reach).reshape(redraws, -1).mean(axis=0)
@@ -135,9 +135,9 @@ def _covered(
     fitted = channel.of_least_variance((counts + 1) / (counts.sum() + channel.size))
     how: dict[str, Any] = {"target": "file", "functionals": functionals, "inverse": "own"}
     if drawn.ndim > 2:
-        found = weighted_intervals(fitted, _weighted_counts(drawn), **how)
+        found = weighted_intervals(_weighted_counts(drawn), fitted, **how)
     else:
-        found = confidence_intervals(fitted, drawn, **how)
+        found = confidence_intervals(drawn, fitted, **how)
     return np.asarray(found.cover(true).mean(axis=0))
 
 

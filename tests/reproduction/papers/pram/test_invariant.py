@@ -91,7 +91,7 @@ def test_claims_are_those_of_the_channel(method: str) -> None:
         s, t = reports[run] / 100, true[run] / 100
         np.testing.assert_allclose(shares[run], s, atol=EXACT)
         np.testing.assert_allclose(inverted[run], channel.estimate(reports[run]), atol=1e-10)
-        added = conditional_covariance(channel, true[run])
+        added = conditional_covariance(true[run], channel)
         inverse = np.linalg.inv(matrix)
         unit = t * (1 - t) / 99
         expected = {
@@ -119,7 +119,7 @@ def test_outputs_are_computed_from_the_drawn_tables(study: InvariantPram) -> Non
     unit = np.trace(sampling_covariance(pi, 400))
     inflations = []
     for run in range(3):
-        added = np.trace(conditional_covariance(DenseChannel(matrices[run]), true[run]))
+        added = np.trace(conditional_covariance(true[run], DenseChannel(matrices[run])))
         inflations.append((unit + added) / unit)
         missed = np.sum((reports[run] / 400 - pi) ** 2) / unit
         s = reports[run] / 400

@@ -148,7 +148,7 @@ def _shares(method: Callable[[Floats], Channel]) -> tuple[Floats, Floats, Floats
         reports = reports_given(true, channel.matrix())
         parts.append((p, reports))
         _, spread = moments(reports, _proportions)
-        formula = conditional_covariance(channel, np.array(true))
+        formula = conditional_covariance(np.array(true), channel)
         gap = max(gap, _farthest(spread, formula))
         within += p * formula
     return *moments(mixture(parts), _proportions), within, gap

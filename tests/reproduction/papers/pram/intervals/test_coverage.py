@@ -102,8 +102,8 @@ def test_outputs_are_those_of_the_loops(study: PramCoverage) -> None:
                 expected *= (n - 1) / n if output["measure"].endswith("_n") else 1
             else:
                 intervals = confidence_intervals(
-                    channel,
                     table,
+                    channel,
                     method=output["method"],
                     simultaneous=output["intervals"],
                     target=target,

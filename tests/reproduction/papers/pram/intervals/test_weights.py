@@ -94,9 +94,9 @@ def test_counts_give_what_records_give(study: PramWeights, design: str) -> None:
     for total in (None, 1.0):
         for target in ("population", "file"):
             slow = survey_estimate(
-                channel,
                 codes,
                 setting.weights[classes],
+                channel,
                 target=target,
                 total=total,
                 strata=classes if design == "stratified" else None,

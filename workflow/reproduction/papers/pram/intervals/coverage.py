@@ -71,7 +71,7 @@ class PramCoverage:
                 truth = counts / records
                 files = np.broadcast_to(counts, (replicates, channel.size))
                 reports = channel.randomize_counts(files, generator)
-            intervals = partial(confidence_intervals, channel, reports, target=target)
+            intervals = partial(confidence_intervals, reports, channel, target=target)
             for method in METHODS:
                 single = intervals(method=method)
                 covered = single.cover(truth)

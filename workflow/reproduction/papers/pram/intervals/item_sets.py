@@ -98,7 +98,7 @@ class PramItemSets:
             law, support = channel.reported(true), true[-1]
             spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
             reports = multinomial(generator, np.full(replicates, records), law)
-            intervals = partial(confidence_intervals, channel, reports, functionals=last)
+            intervals = partial(confidence_intervals, reports, channel, functionals=last)
             score, wald = intervals(), intervals(method="wald")
             together = intervals(confidence=1 - (1 - 0.95) / len(sets))
             error = score.estimate[:, 0] - support

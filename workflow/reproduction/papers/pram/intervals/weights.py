@@ -179,7 +179,7 @@ def intervals(
     `channel` and the `design`.
     """
     if estimator == "unweighted":
-        return confidence_intervals(channel, reports.sum(axis=1), target=target)
+        return confidence_intervals(reports.sum(axis=1), channel, target=target)
     total = 1.0 if estimator == "horvitz_thompson" else None
     weights = design.weights[:, None]
     sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
@@ -187,4 +187,4 @@ def intervals(
         sums, squares = (each.sum(axis=1, keepdims=True) for each in (sums, squares))
         records = records.sum(axis=1, keepdims=True)
     counts = WeightedCounts(sums, squares, records)
-    return weighted_intervals(channel, counts, target=target, total=total)
+    return weighted_intervals(counts, channel, target=target, total=total)
