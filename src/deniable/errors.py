@@ -3,8 +3,13 @@
 Every message names the place (file, column, category, option), the invalid value and the remedy.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 EXTRAS = {
     **dict.fromkeys(("cvxpy", "highspy"), "design"),
@@ -108,3 +113,26 @@ def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
     if given not in names:
         allowed = " or ".join(names) if len(names) == 2 else ", ".join(names)
         raise DeniableError(f"unknown {what} {shown(given)}; use {allowed}")
+
+
+def named_types(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Return a public `function` whose errors name an argument of a wrong type.
+
+    If a call fails with an error of Python, such as a `TypeError`, and an argument does not have
+    its annotated type, the error becomes a `DeniableError`. Calls that succeed are not checked.
+    """
+
+    @wraps(function)
+    def checked(*given: Given.args, **named: Given.kwargs) -> Result:
+        try:
+            return function(*given, **named)
+        except DeniableError:
+            raise
+        except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+            from deniable.validation import wrong_argument  # noqa: PLC0415 - loads pydantic
+
+            if (problem := wrong_argument(function, given, named)) is None:
+                raise
+            raise DeniableError(problem) from error
+
+    return checked

@@ -1,6 +1,7 @@
 """All estimates of a release from its public folder alone."""
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -33,7 +34,7 @@ from deniable.analysis.queries import Query, answered
 from deniable.analysis.results import plan_in
 from deniable.analysis.shrinkage import shrunk
 from deniable.channels import Inverse
-from deniable.errors import DeniableError
+from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan, refuse_no_plan
 from deniable.records import Domain
@@ -71,6 +72,8 @@ class Released(ItemSetEstimates):
 
     def __init__(self, public: Any, plan: Plan | None = None) -> None:
         if plan is None:
+            if not isinstance(public, str | PathLike):
+                raise DataError("records in memory need their plan: Released(records, plan)")
             self.plan = plan_in(Path(public))
             public = protected_file(Path(public), self.plan.protected_name)
         else:

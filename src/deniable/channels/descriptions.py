@@ -20,7 +20,7 @@ import numpy as np
 from deniable.arrays import Floats
 from deniable.channels.base import Channel
 from deniable.channels.product import ProductChannel
-from deniable.errors import ChannelError, DeniableError, shown
+from deniable.errors import ChannelError, DeniableError, named_types, shown
 
 EDITED = "the file was edited; create it again"
 FRACTION = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?")  # of bounded size, without exponent
@@ -125,6 +125,7 @@ KINDS: dict[str, tuple[str, dict[str, Parameter]]] = {
 """Class of `deniable.channels` and parameters of each kind; a class is loaded when needed."""
 
 
+@named_types
 def channel_to_json(channel: Channel) -> dict[str, Any]:
     """Return the kind and the exact parameters of a `channel`, as JSON values.
 
@@ -148,6 +149,7 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
     return described
 
 
+@named_types
 def channel_from_json(value: Mapping[str, Any]) -> Channel:
     """Return the channel that a `value` of `channel_to_json` describes, also if read from JSON.
 

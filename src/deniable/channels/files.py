@@ -25,7 +25,7 @@ from deniable.channels.base import Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.channels.maps import MAX_DENSE
-from deniable.errors import ChannelError, DataError, shown
+from deniable.errors import ChannelError, DataError, named_types, shown
 from deniable.files import written_whole
 from deniable.texts import text_of
 
@@ -246,6 +246,7 @@ class NamedChannel:
     reports: tuple[str, ...]
 
 
+@named_types
 def read_channel(path: Path | str) -> NamedChannel:
     """Read the matrix file at `path`: a row for each true category, a column for each value.
 
@@ -277,6 +278,7 @@ def read_channel(path: Path | str) -> NamedChannel:
     return NamedChannel(tuple(categories), DenseChannel(matrix), tuple(columns))
 
 
+@named_types
 def write_channel(
     path: Path | str,
     channel: Channel,

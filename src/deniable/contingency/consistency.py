@@ -35,7 +35,7 @@ from scipy import sparse
 from deniable.arrays import Floats, quotients
 from deniable.contingency.agreement import Agreement, marginal, nearest_agreeing
 from deniable.contingency.log_linear import effect_columns, subsets
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, named_types, refuse_unknown
 
 Names = tuple[str, ...]
 Norm = Literal["l2", "l1"]
@@ -195,6 +195,7 @@ def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:
     return sizes
 
 
+@named_types
 def consistent_tables(
     tables: Sequence[NoisyTable], wanted: Sequence[Sequence[str]] = (), *, norm: Norm = "l2"
 ) -> dict[Names, Floats]:

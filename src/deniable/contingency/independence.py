@@ -65,7 +65,7 @@ from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least
 from deniable.channels import Channel
 from deniable.contingency import likelihood
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.estimation import WeightedCounts
 
 LEAST_EXPECTED = 5.0
@@ -114,6 +114,7 @@ class ChannelTest:
         return np.asarray(self.p_value <= level)
 
 
+@named_types
 def channel_test(
     reports: npt.ArrayLike,
     channel: Channel,

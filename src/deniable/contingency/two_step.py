@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.contingency.log_linear import LogLinearModel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.estimation import euclidean_projection
 
 
+@named_types
 def two_step_estimate(
     noisy: npt.ArrayLike, totals: npt.ArrayLike, model: LogLinearModel
 ) -> tuple[Floats, Floats]:

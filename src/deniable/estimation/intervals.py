@@ -46,7 +46,7 @@ import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.channels import Channel, Inverse, Target
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, named_types, refuse_unknown
 from deniable.estimation.error_bounds import bonferroni_critical_value
 from deniable.estimation.simplex import euclidean_projection
 
@@ -86,6 +86,7 @@ class Intervals:
         return np.asarray((self.low - ROUNDING <= values) & (values <= self.high + ROUNDING))
 
 
+@named_types
 def confidence_intervals(
     reported_counts: npt.ArrayLike,
     channel: Channel,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.errors import ChannelError
+from deniable.errors import ChannelError, named_types
 from deniable.estimation.simplex import clip_and_rescale, estimated_or_uniform
 
 TOLERANCE = 1e-6  # nats
@@ -50,6 +50,7 @@ class Likelihood:
     gap: float
 
 
+@named_types
 def maximum_likelihood(
     reported_counts: npt.ArrayLike, channel: Channel, *, tolerance: float = TOLERANCE
 ) -> Likelihood:
@@ -202,6 +203,7 @@ def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Float
     return x
 
 
+@named_types
 def expectation_maximization(
     reported_counts: npt.ArrayLike,
     channel: Channel,

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 
 SUM_TOLERANCE = 1e-6  # of rounded distributions
 
 
+@named_types
 def clip_and_rescale(estimate: npt.ArrayLike) -> Floats:
     """Return an estimate with 0 for negative values, rescaled to sum 1 ([multirr], 6.4).
 
@@ -53,6 +54,7 @@ def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
+@named_types
 def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     """Return the distribution closest to each vector of `estimate` in Euclidean distance.
 

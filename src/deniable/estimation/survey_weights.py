@@ -35,7 +35,7 @@ from scipy import sparse
 
 from deniable.arrays import Codes, Floats
 from deniable.channels import Channel, Inverse, Target, roots_of_variances
-from deniable.errors import ChannelError, DataError, DeniableError, refuse_unknown
+from deniable.errors import ChannelError, DataError, DeniableError, named_types, refuse_unknown
 from deniable.estimation.intervals import Intervals, refuse_bad_confidence
 from deniable.records import refuse_foreign_codes
 
@@ -126,6 +126,7 @@ def _refuse_misfit(channel: Channel, counts: WeightedCounts, inverse: str) -> No
         )
 
 
+@named_types
 def weighted_intervals(
     counts: WeightedCounts,
     channel: Channel,
@@ -245,6 +246,7 @@ class SurveyEstimate:
         return Intervals(self.estimate, self.estimate - reach, self.estimate + reach, errors)
 
 
+@named_types
 def survey_estimate(
     codes: Codes,
     weights: npt.ArrayLike,

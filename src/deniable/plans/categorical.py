@@ -37,7 +37,7 @@ INVARIANT_RISK = (
 OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol", "Forms")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CategoricalPlan(Plan, Generic[OfProtocol]):
     """A plan that randomizes columns by the channels of a protocol.
 

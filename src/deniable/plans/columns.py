@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deniable.responses import Responses, Table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnsPlan(CategoricalPlan[Protocol]):
     """The channel of each column or cluster of columns of a file.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.errors import DataError, DeniableError, shown
+from deniable.errors import DataError, DeniableError, named_types, shown
 from deniable.files import write_json
 from deniable.plans.interface import Plan
 from deniable.plans.kinds import plan_class
@@ -131,6 +131,7 @@ def _differences(stated: Any, given: Any, place: str) -> Iterator[str]:
         )
 
 
+@named_types
 def read_plan(path: Path | str) -> Plan:
     """Read the plan at a `path`; errors as in `plan_from_json`."""
     try:
@@ -142,11 +143,13 @@ def read_plan(path: Path | str) -> Plan:
     return plan_from_json(values, str(path))
 
 
+@named_types
 def write_plan(path: Path | str, plan: Plan) -> None:
     """Write a `plan` to a `path`; if matrices are kept back, only the owner can read the file."""
     write_json(Path(path), plan_to_json(plan), closed=plan.published is not plan)
 
 
+@named_types
 def verify_plan(path: Path | str) -> pd.DataFrame:
     """Compute the epsilons of the plan at a `path` independently; see `Plan.audit`."""
     return read_plan(path).audit()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, named_types, refuse_unknown, shown
 from deniable.plans.parts import Part, answering_batches
 from deniable.plans.risks import BY_DATA, Origin, refuse_unaccepted, released_columns, schema_risks
 from deniable.records import Microdata
@@ -49,7 +49,7 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan(ABC):
     """The mechanism of each column of a file, with its exact epsilon.
 
@@ -101,6 +101,23 @@ class Plan(ABC):
         refuse_unknown("origin of mechanisms", self.chosen_from, get_args(Origin))
         refuse_unknown("order", self.order, get_args(Order))
         refuse_unaccepted(self.risks, self.accept, self.schema)
+
+    def __repr__(self) -> str:
+        """Return a summary in at most ten lines."""
+        blocks = [
+            f"  {name}: epsilon {own:.6g}, {why.partition(': ')[0]}"
+            for name, own, why in self.mechanisms()
+        ]
+        if len(blocks) > 6:
+            blocks[5:] = [f"  and {len(blocks) - 5} more"]
+        names = ", ".join(each.name for each in self.schema.randomized)
+        lines = [
+            f"{type(self).__name__} of population {shown(self.schema.population)}: {names}",
+            f"epsilon {self.epsilon!r} of {self.unit}, requested {self.target!r}",
+            *blocks,
+            *(f"not covered by epsilon: {', '.join(own)}" for own in [self.risks] if own),
+        ]
+        return "\n".join(each if len(each) < 100 else f"{each[:96]} ..." for each in lines)
 
     def for_population(self, population: str | None) -> Self:
         """Return the plan for records of a `population`; None keeps the one of the schema.
@@ -324,6 +341,7 @@ def refuse_no_plan(plan: object, remedy: str = "make one by deniable.make_plan")
         raise DeniableError(f"{shown(plan)} is not a plan; {remedy}")
 
 
+@named_types
 def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
     """Return the protected records of a plan, in memory.
 

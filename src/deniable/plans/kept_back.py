@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 UNKNOWN = "not shown: the matrices are kept back"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KeptBackPlan(Plan):
     """A plan of invariant matrices without the matrices; it follows from the settings alone.
 

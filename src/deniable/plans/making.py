@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget, rounded_up
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, named_types, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
     Block,
@@ -25,8 +26,9 @@ from deniable.randomized_response import Protocol
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 
+@named_types
 def make_plan(
-    schema: Schema,
+    schema: Schema | str | Mapping[str, Any],
     epsilon: "float | Requirement",
     *,
     split: Split = "even",
@@ -45,7 +47,8 @@ def make_plan(
 
     Parameters
     ----------
-    schema : Schema
+    schema : Schema, str or mapping
+        A schema, its YAML text, such as `deniable.draft_schema` returns, or its plain values.
     epsilon : float, above 0, or Requirement
         Epsilon of a whole record. The exact epsilons of the blocks add up to at most this. In its
         place a requirement of the record, beta or breach, which its `epsilon` meets.
@@ -85,6 +88,7 @@ def make_plan(
     DeniableError
         If the plan is impossible, or a risk is not accepted.
     """
+    schema = schema_from_dict(schema)
     required = epsilon if isinstance(epsilon, Requirement) else None
     target = epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon
     refuse_bad_budget(target)
@@ -133,6 +137,7 @@ def make_plan(
     )
 
 
+@named_types
 def plan_from_protocol(
     protocol: Protocol,
     population: str = "records",

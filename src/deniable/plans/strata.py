@@ -41,7 +41,7 @@ OfEach = float | Mapping[Stratum, float]
 """One number for all strata, or one per stratum, by its categories in the order of the columns."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     """The channels of columns within strata; the stratum columns are released unchanged.
 

@@ -18,7 +18,13 @@ import scipy
 
 from deniable.arrays import Codes, Counts, Floats, at_least
 from deniable.channels import ProductChannel, Target
-from deniable.errors import ChannelError, DataError, DeniableError, SingularChannelError
+from deniable.errors import (
+    ChannelError,
+    DataError,
+    DeniableError,
+    SingularChannelError,
+    named_types,
+)
 from deniable.estimation import confidence_intervals, refuse_bad_confidence
 from deniable.records import Microdata
 
@@ -157,6 +163,7 @@ class Transactions:
         return " & ".join(self.names[place] for place in positions)
 
 
+@named_types
 def item_set_supports(
     transactions: Transactions, item_sets: Sequence[Sequence[Item]], *, confidence: float = 0.95
 ) -> pd.DataFrame:
@@ -188,6 +195,7 @@ def item_set_supports(
     return pd.DataFrame(columns)
 
 
+@named_types
 def rule_confidences(
     transactions: Transactions,
     rules: Sequence[tuple[Sequence[Item], Sequence[Item]]],
@@ -231,6 +239,7 @@ def rule_confidences(
     return pd.DataFrame(rows)
 
 
+@named_types
 def frequent_item_sets(
     transactions: Transactions,
     minimum_support: float,

@@ -31,7 +31,7 @@ from deniable.channels import (
     rounded_down,
     thresholds,
 )
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, named_types, refuse_unknown
 from deniable.privacy.breaches import Direction
 from deniable.privacy.requirement import parity_of_breach
 
@@ -67,6 +67,7 @@ class FactorWitness:
     ratio: Fraction
 
 
+@named_types
 def largest_parity(rho_1: Number, rho_2: Number) -> float:
     """Return the parity up to which no breach is possible, [pram], (3.5), rounded down.
 
@@ -121,6 +122,7 @@ def witness(
     return Witness(tuple(prior), members, report, 1 - mass, 1 - posterior)
 
 
+@named_types
 def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the largest posterior of any set of a prior probability: [pram], (3.9).
 
@@ -137,6 +139,7 @@ def largest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -
     return np.divide(rho, denominator, out=np.zeros_like(denominator), where=rho > 0)
 
 
+@named_types
 def smallest_posterior(prior_probability: npt.ArrayLike, parity: npt.ArrayLike) -> Floats:
     """Return the smallest posterior of any set of a prior probability: [pram], (3.13).
 

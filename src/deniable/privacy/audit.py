@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Codes, at_least
+from deniable.arrays import Codes, Floats, at_least
 from deniable.channels import Channel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 
 Matrix = npt.NDArray[np.object_]
 """Whole-number weights as Python integers, each row proportional to its probabilities. They are
@@ -64,6 +64,7 @@ def whole_weights(channel: Channel) -> Matrix:
     return np.array([[weights[p] for p in column] for column in columns], dtype=object).T
 
 
+@named_types
 def exact_epsilon(matrix: Matrix, classes: Sequence[Sequence[int]] | None = None) -> float:
     """Return the exact epsilon of a `matrix` of whole-number weights: the worst ratio in a column.
 
@@ -91,6 +92,7 @@ def largest_ratio(
 
     The arguments `matrix` and `classes` are the same.
     """
+    _matrix(matrix)
     if len(set(matrix.sum(axis=1))) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
     worst = Fraction(1)
@@ -104,12 +106,20 @@ def largest_ratio(
     return worst
 
 
+def _matrix(matrix: npt.ArrayLike) -> Floats:
+    P = np.asarray(matrix, dtype=float)
+    if P.ndim != 2 or not P.size:
+        raise DeniableError("the matrix to audit must have rows and columns")
+    return P
+
+
+@named_types
 def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | None = None) -> float:
     """Return the epsilon of a stochastic `matrix` of floats: the worst column ratio, rounded up.
 
     For `classes` see `exact_epsilon`.
     """
-    P = np.asarray(matrix, dtype=float)
+    P = _matrix(matrix)
     worst = 0.0
     for rows in classes or [range(len(P))]:
         largest, smallest = P[list(rows)].max(axis=0), P[list(rows)].min(axis=0)
@@ -156,6 +166,7 @@ class SamplerTest:
     impossible: int
 
 
+@named_types
 def audit_sampler(
     randomize: Callable[[Codes], Codes], matrix: npt.ArrayLike, draws_a_row: int
 ) -> SamplerTest:
@@ -165,7 +176,7 @@ def audit_sampler(
     for each row of the row-stochastic `matrix`, shape (categories, reports). Raises `DeniableError`
     for a randomized value without a column.
     """
-    P = np.asarray(matrix, dtype=float)
+    P = _matrix(matrix)
     size, width = P.shape
     reports = randomize(np.repeat(np.arange(size), draws_a_row)).reshape(size, draws_a_row)
     if reports.size and not 0 <= reports.min() <= reports.max() < width:

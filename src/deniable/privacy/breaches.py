@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel, Number, Prior, exact_distribution, proportion, thresholds
-from deniable.errors import ChannelError, refuse_unknown
+from deniable.errors import ChannelError, named_types, refuse_unknown
 
 Direction = Literal["upward", "downward"]
 
@@ -85,6 +85,7 @@ class Factors:
     smallest_report: int
 
 
+@named_types
 def find_breaches(
     channel: Channel, prior: Prior, members: Iterable[int], rho_1: Number, rho_2: Number
 ) -> Breach:

@@ -25,7 +25,6 @@ from .audit import (
     risk_table as risk_table,
 )
 from .dependence import (
-    Clustering as Clustering,
     Measure as Measure,
     Pair as Pair,
     absolute_correlation as absolute_correlation,
@@ -55,6 +54,7 @@ from .protocols import (
 from .readings import (
     READINGS as READINGS,
     Assessment as Assessment,
+    Clustering as Clustering,
     ClusterMechanism as ClusterMechanism,
     PairEstimator as PairEstimator,
     Projection as Projection,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.estimation import rescaled
 from deniable.records import Domain, refuse_foreign_codes
 
@@ -50,6 +50,7 @@ class Adjustment:
     unreachable: tuple[InfeasibleTarget, ...]
 
 
+@named_types
 def adjust(
     columns: Sequence[Codes],
     targets: Sequence[npt.ArrayLike],

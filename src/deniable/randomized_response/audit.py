@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.errors import DeniableError
+from deniable.channels import as_written
+from deniable.errors import DeniableError, named_types
 from deniable.privacy import (
     Finding,
     cells_differing_in_one_attribute,
@@ -22,11 +23,12 @@ from deniable.privacy import (
     constant_matrix,
     exact_epsilon,
 )
-from deniable.randomized_response.dependence import Clustering, cluster_attributes
+from deniable.randomized_response.dependence import cluster_attributes
 from deniable.randomized_response.protocols import cluster_channel, rr_odds
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
+    Clustering,
     ClusterMechanism,
     Reading,
 )
@@ -57,6 +59,7 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
     return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
 
+@named_types
 def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
     """Return the claimed, exact and floating-point epsilon of an attribute's RR matrix (6.3.1).
 
@@ -66,6 +69,7 @@ def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
 
 
 @functools.cache
+@named_types
 def audit_cluster(
     sizes: tuple[int, ...],
     p: str,
@@ -81,7 +85,7 @@ def audit_cluster(
     attribute that changes; by default all change. The claim for one attribute is its own epsilon,
     because of the "equal risk" of RR-Clusters and RR-Independent by attribute.
     """
-    exact_p, cells = Fraction(p), math.prod(sizes)
+    exact_p, cells = as_written(p), math.prod(sizes)
     if cells > MAX_AUDITED_MATRIX and len(sizes) > 1:
         raise DeniableError(
             f"a cluster has {cells} cells, and the audit in rational numbers takes at most "

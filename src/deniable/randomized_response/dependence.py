@@ -18,12 +18,12 @@ import pandas as pd
 
 from deniable.arrays import Floats, at_least, quotients
 from deniable.channels import ProductChannel
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.estimation import estimated_or_uniform
+from deniable.randomized_response.readings import Clustering
 from deniable.records import Domain, Microdata
 
 Pair = tuple[str, str]
-Clustering = tuple[tuple[str, ...], ...]
 Measure = Literal["cramers_v", "pearson"]
 
 
@@ -222,6 +222,7 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
     return np.asarray(lengths - 2 * inner + np.sum(centre**2, axis=-1)[..., None])
 
 
+@named_types
 def cluster_attributes(
     domain: Domain, dependences: pd.DataFrame, largest_cells: int, least_dependence: float
 ) -> Clustering:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,18 +22,16 @@ from deniable.channels import (
     log_rounded_up,
     product_of_ratios,
 )
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, named_types, refuse_unknown
 from deniable.randomized_response.readings import (
     CLUSTER_MECHANISMS,
     READINGS,
+    Clustering,
     ClusterMechanism,
     Reading,
 )
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import Numbers, RandomnessSource
-
-if TYPE_CHECKING:
-    from deniable.randomized_response.dependence import Clustering
 
 Probability = TypeVar("Probability", float, Fraction)
 MAX_JOINT_CELLS = 1000  # the limit of the audit cell by cell
@@ -128,7 +126,7 @@ class Protocol:
     """
 
     domain: Domain
-    clusters: "Clustering"
+    clusters: Clustering
     channels: tuple[Channel, ...]
 
     def __post_init__(self) -> None:
@@ -245,6 +243,7 @@ def composed_epsilon(
     )
 
 
+@named_types
 def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
     """Return RR-Independent, which randomizes every attribute separately ([multirr], Protocol 1).
 
@@ -253,8 +252,9 @@ def rr_independent(domain: Domain, p: float, reading: Reading) -> Protocol:
     return rr_clusters(domain, tuple((name,) for name in domain.names), p, reading, "kronecker")
 
 
+@named_types
 def rr_clusters(
-    domain: Domain, clusters: "Clustering", p: float, reading: Reading, mechanism: ClusterMechanism
+    domain: Domain, clusters: Clustering, p: float, reading: Reading, mechanism: ClusterMechanism
 ) -> Protocol:
     """Return RR-Clusters for given clusters ([multirr], section 4).
 
@@ -268,6 +268,7 @@ def rr_clusters(
     return Protocol(domain, clusters, channels)
 
 
+@named_types
 def rr_joint(domain: Domain, records: int, p: float, reading: Reading) -> Protocol:
     """Return RR-Joint: one matrix over all cells of the domain ([multirr], Protocol 2).
 

@@ -28,5 +28,8 @@ Assessment = Literal[
 ]
 """Ways to assess dependences without a trusted party; see `assessment`."""
 
+Clustering = tuple[tuple[str, ...], ...]
+"""Clusters of attributes, by name."""
+
 READINGS: tuple[Reading, ...] = get_args(Reading)
 CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable.channels import KeepOrReplace, refuse_bad_budget
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.privacy import Allocation, allocate_by_size
-from deniable.randomized_response.dependence import Clustering
 from deniable.randomized_response.protocols import Protocol, rr_clusters
-from deniable.randomized_response.readings import ClusterMechanism, Reading
+from deniable.randomized_response.readings import Clustering, ClusterMechanism, Reading
 from deniable.records import Domain
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ def p_of_epsilon(
     return low
 
 
+@named_types
 def protocol_from_epsilon(
     domain: Domain, epsilon: float, clusters: Clustering | None = None, how: Allocation = "even"
 ) -> Protocol:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Counts
-from deniable.errors import DataError
+from deniable.errors import DataError, named_types
 from deniable.records import arrow
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
@@ -155,6 +155,7 @@ def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
 
+@named_types
 def read_parquet(path: Path | str) -> Microdata:
     """Read microdata from the file at `path` that `Microdata.write_parquet` wrote.
 

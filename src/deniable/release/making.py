@@ -29,7 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.files import (
     folder_written_whole,
     read_json,
@@ -94,6 +94,7 @@ if TYPE_CHECKING:
 DRAFT = ".draft."
 
 
+@named_types
 def protect(
     source: Any,
     plan: Plan,

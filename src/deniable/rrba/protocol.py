@@ -18,7 +18,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from deniable.arrays import Counts, Floats
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, named_types
 from deniable.records import Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal, refuse_repeated
 from deniable.rrba.tables import (
@@ -191,6 +191,7 @@ class Server:
         return np.asarray(np.sum(true, axis=0) / kept)
 
 
+@named_types
 def run_rrba(
     aggregator: Aggregator, server: Server, clients: Sequence[Client], block_size: int
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DataError, shown
+from deniable.errors import DataError, named_types, shown
 from deniable.schema.column import MISSING
 from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
@@ -66,6 +66,7 @@ class _Drafted:
     warnings: list[str] = field(default_factory=list)
 
 
+@named_types
 def draft_schema(source: Any, population: str | None = None) -> str:
     r"""Return a schema drafted from a file or table, as commented YAML text.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from deniable.errors import DataError, refuse_unknown, shown
+from deniable.errors import DataError, named_types, refuse_unknown, shown
 from deniable.records import Domain
 from deniable.schema.column import Column, FileFormat
 from deniable.schema.texts import refuse_bad_population
@@ -161,11 +161,15 @@ class Schema(Strict):
         return {"format": FORMAT, "version": VERSION} | self.model_dump(exclude_defaults=True)
 
 
+@named_types
 def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
     """Return a schema from plain `values`, or from YAML text such as `draft_schema` returns.
 
-    Messages call them `where`. Raises `DataError` with one line for each error.
+    A `Schema` is returned as it is. Messages call the values `where`. Raises `DataError` with one
+    line for each error.
     """
+    if isinstance(values, Schema):
+        return values
     if isinstance(values, str):
         values = yaml_values(values, where)
     if not isinstance(values, dict) or values.get("format") != FORMAT:
@@ -184,6 +188,7 @@ def schema_from_dict(values: Any, where: str = "the schema") -> Schema:
         raise DataError(message(where, lines, MANUAL)) from None
 
 
+@named_types
 def read_schema(path: Path | str) -> Schema:
     """Read a schema from the YAML file `path`.
 

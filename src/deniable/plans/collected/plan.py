@@ -32,7 +32,7 @@ from deniable.sampling import KeyedDraws, RandomnessSource
 from deniable.schema import RecordBatch, Schema
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CollectedPlan(Plan):
     """The questions to clients about tables of columns, and the randomization of their answers.
 

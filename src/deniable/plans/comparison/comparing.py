@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.errors import DeniableError, MissingExtraError
+from deniable.errors import DeniableError, MissingExtraError, named_types
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
     MAX_CLUSTER,
@@ -23,7 +23,7 @@ from deniable.plans.blocks import (
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
 from deniable.plans.making import protocol_of, with_distributions
 from deniable.privacy import largest_posterior
-from deniable.schema import RecordsFile, Schema
+from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 PRIOR_PROBABILITY = 0.01
 SAME = 1e-6  # relative
@@ -62,9 +62,10 @@ class MechanismComparison:
     repeated: tuple[str, ...] = ()  # mechanisms without a row: they equal the best everywhere
 
 
+@named_types
 def compare(
     source: Any,
-    schema: Schema,
+    schema: Schema | str | Mapping[str, Any],
     epsilons: Sequence[float],
     tables: Sequence[Sequence[str]] = (),
     *,
@@ -83,7 +84,7 @@ def compare(
     Parameters
     ----------
     source : path, table or RecordsFile
-    schema : Schema
+    schema : Schema, or its YAML text or plain values
     epsilons : sequence of float, above 0
     tables : sequence of sequences of str
         Columns of the tables to be estimated.
@@ -100,6 +101,7 @@ def compare(
     DeniableError
         If the file contradicts the schema, a name is unknown, or an epsilon is out of range.
     """
+    schema = schema_from_dict(schema)
     if not epsilons:
         raise DeniableError("no epsilon to compare at; give at least one")
     stated = [tuple(table) for table in tables]

@@ -35,7 +35,7 @@ LOCAL = "this is the local epsilon of a record: it holds for each record on its 
 SUM = "numbers and categories are drawn independently, so their epsilons are added."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixedPlan(Plan):
     """A plan that masks numbers and randomizes other columns, in one file with one row per record.
 

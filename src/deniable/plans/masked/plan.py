@@ -49,7 +49,7 @@ BYTES_PER_NUMBER = 150
 """Memory of one number of a record while it is masked, measured at 10^6 records."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MaskedPlan(Plan):
     """The mechanism that masks the numeric columns of a file.
 
