@@ -3,10 +3,15 @@
 Every message names the place (file, column, category, option), the invalid value and the remedy.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from inspect import formatannotation
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -129,10 +134,61 @@ def named_types(function: Callable[Given, Result]) -> Callable[Given, Result]:
         except DeniableError:
             raise
         except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
-            from deniable.validation import wrong_argument  # noqa: PLC0415 - loads pydantic
-
-            if (problem := wrong_argument(function, given, named)) is None:
+            if (problem := _wrong_argument(function, given, named)) is None:
                 raise
             raise DeniableError(problem) from error
 
     return checked
+
+
+def _wrong_argument(
+    function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]
+) -> str | None:
+    """Return a message on the first argument that has not its annotated type, or None.
+
+    The arguments of the `function` are `given` by position or `named`. Arrays must be numbers.
+    """
+    signature = inspect.signature(function)
+    arguments = signature.bind(*given, **named).arguments
+    hints = {each: signature.parameters[each].annotation for each in arguments}
+    for name, value in arguments.items():
+        hint = hints[name]
+        if isinstance(hint, str):  # of names that are imported only for mypy, nothing is known
+            with suppress(NameError):
+                hint = eval(hint, getattr(function, "__globals__", {}))
+        if not _has_type(value, hint):
+            of_numbers = "numpy" in str(hint) and "Generator" not in str(hint)
+            wanted = "numbers" if of_numbers else re.sub(r"\b\w+\.", "", formatannotation(hint))
+            what = f"{name} is {shown(value)}, of type {type(value).__name__}; give {wanted}"
+            return f"{function.__name__}: {what}"
+    return None
+
+
+def _has_type(value: Any, hint: Any) -> bool:
+    origin, inner = get_origin(hint) or hint, get_args(hint)
+    if origin is Callable:
+        return callable(value)
+    if origin in (Union, UnionType) and "numpy" not in str(hint):
+        return any(_has_type(value, each) for each in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is Annotated:
+        return _has_type(value, inner[0])
+    if origin in (float, int):
+        return isinstance(value, Real if origin is float else Integral) and value is not True
+    if "numpy" in str(hint) and not inspect.isclass(hint):
+        return _are_numbers(value)
+    if not isinstance(origin, type) or str(origin) == "typing.Any":
+        return True
+    if origin in (Sequence, Iterable, tuple, list) and inner:
+        several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+        return several and all(_has_type(each, inner[0]) for each in value)
+    return isinstance(value, origin if origin is not NoneType else type(None))
+
+
+def _are_numbers(value: Any) -> bool:
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    with suppress(TypeError, ValueError, OverflowError):
+        return value is not None and np.asarray(value, dtype=float).ndim > 0
+    return False

@@ -1,16 +1,12 @@
 """Errors in files that people write, found by YAML and pydantic, with one line for each."""
 
-import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from inspect import formatannotation
-from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -280,56 +276,3 @@ def _allowed(fault: ErrorDetails, allowed: Mapping[str, str]) -> str:
         hint = "YAML reads 1e-3 as text; write 1.0e-3" if power else allowed["quoted"]
         return f"{words} ({hint})"
     return words
-
-
-def wrong_argument(
-    function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]
-) -> str | None:
-    """Return a message on the first argument that has not its annotated type, or None.
-
-    The arguments of the `function` are `given` by position or `named`. Arrays must be numbers.
-    """
-    signature = inspect.signature(function)
-    arguments = signature.bind(*given, **named).arguments
-    hints = {each: signature.parameters[each].annotation for each in arguments}
-    for name, value in arguments.items():
-        hint = hints[name]
-        if isinstance(hint, str):  # of names that are imported only for mypy, nothing is known
-            with suppress(NameError):
-                hint = eval(hint, getattr(function, "__globals__", {}))
-        if not _has_type(value, hint):
-            of_numbers = "numpy" in str(hint) and "Generator" not in str(hint)
-            wanted = "numbers" if of_numbers else re.sub(r"\b\w+\.", "", formatannotation(hint))
-            what = f"{name} is {shown(value)}, of type {type(value).__name__}; give {wanted}"
-            return f"{function.__name__}: {what}"
-    return None
-
-
-def _has_type(value: Any, hint: Any) -> bool:
-    origin, inner = get_origin(hint) or hint, get_args(hint)
-    if origin is Callable:
-        return callable(value)
-    if origin in (Union, UnionType) and "numpy" not in str(hint):
-        return any(_has_type(value, each) for each in inner)
-    if origin is Literal:
-        return isinstance(value, str) and value in inner
-    if origin is Annotated:
-        return _has_type(value, inner[0])
-    if origin in (float, int):
-        return isinstance(value, Real if origin is float else Integral) and value is not True
-    if "numpy" in str(hint) and not inspect.isclass(hint):
-        return _are_numbers(value)
-    if not isinstance(origin, type) or str(origin) == "typing.Any":
-        return True
-    if origin in (Sequence, Iterable, tuple, list) and inner:
-        several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-        return several and all(_has_type(each, inner[0]) for each in value)
-    return isinstance(value, origin if origin is not NoneType else type(None))
-
-
-def _are_numbers(value: Any) -> bool:
-    import numpy as np  # noqa: PLC0415 - configs are checked without a computation
-
-    with suppress(TypeError, ValueError, OverflowError):
-        return value is not None and np.asarray(value, dtype=float).ndim > 0
-    return False
