@@ -176,7 +176,7 @@ def test_a_comparison_is_printed_and_written(
     assert "only the number of records" in capsys.readouterr().out
 
 
-def test_what_no_epsilon_covers_is_no_part_of_the_suspicion(
+def test_what_no_epsilon_covers_is_no_part_of_the_prior(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with_weights = SCHEMA + "  - {name: w, kind: weight}\n"

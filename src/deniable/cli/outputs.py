@@ -67,7 +67,7 @@ def refuse_inputs(out: Path, inputs: Iterable[Path | None], what: str) -> None:
         both = out.exists() and each.exists()
         if out.resolve() == each.resolve() or (both and out.samefile(each)):
             raise DeniableError(
-                f"{out}: this is {each}, an input of the command, which the {what} would replace. "
+                f"{out}: this is {each}, an input of the command, and the {what} would replace it. "
                 "Name another place"
             )
         if each.is_dir() and out.resolve().is_relative_to(each.resolve()):

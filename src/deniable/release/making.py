@@ -160,8 +160,8 @@ def protect(
     if published.exists():
         if _counted(release, counting).records.whole != digests.whole:
             raise DeniableError(
-                f"release {release.name!r} was published from other records; give the release of "
-                "these a new name (its epsilon adds to the total)"
+                f"release {release.name!r} was published from other records; give a new "
+                "release of these records another name (its epsilon adds to the total)"
             )
     elif (release.folder / RECEIPT).exists():
         raise DeniableError(

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from deniable.display import Row, Tables, rows_of
+from deniable.privacy import largest_posterior
 
 from reproduction.papers import PAGES, PAPERS, RELEASE, STATED, TABLES, counted
 from reproduction.report.contents import Contents, ReleaseFiles
@@ -17,7 +18,7 @@ from reproduction.study import corrected
 ORDER = ("fails", "depends on the interpretation", "holds", "our finding")
 ENUMERATED = {"pram": "pram_results"}
 """For each paper with exactly decided results, the name of their table and section."""
-SUSPICION, EPSILONS = 0.01, (1, 2, 4, 8)
+PRIOR, EPSILONS = 0.01, (1, 2, 4, 8)
 """A prior probability. Its largest posterior shows the meaning of each ε."""
 
 
@@ -46,8 +47,10 @@ def in_short(contents: Contents) -> Row:
         ],
         "taken_back": taken_back,
         "enumerated": ENUMERATED,
-        "suspicion": SUSPICION,
-        "suspicions": [(each, risen(SUSPICION, each)) for each in EPSILONS],
+        "prior": PRIOR,
+        "posteriors": [
+            (each, float(largest_posterior(PRIOR, math.exp(each)))) for each in EPSILONS
+        ],
         # By kind of plan: the number of stated ε that the exact ε exceeds, and their total number.
         "stated": [
             (str(kind), int((part["cases"] - part["hold"]).sum()), int(part["cases"].sum()))
@@ -82,18 +85,6 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, dict[str, Row]], Counter[
         said.setdefault(paper, {})[claim] = rows[paper, claim] | {"verdict": verdict}
         taken_back[paper] += verdict != verdicts[paper, claim]
     return said, +taken_back
-
-
-def risen(suspicion: float, epsilon: float) -> float:
-    """Return the largest posterior probability by Bayes' rule, given the prior `suspicion`.
-
-    The randomized value is exp(`epsilon`) times as likely if the hypothesis is true.
-
-    >>> risen(0.5, 0), round(risen(0.01, 2), 4)
-    (0.5, 0.0695)
-    """
-    odds = suspicion * math.exp(epsilon)
-    return odds / (1 - suspicion + odds)
 
 
 def findings(contents: Contents) -> Row:
