@@ -5,8 +5,9 @@ Import the names for your own programs from here. Each is loaded when it is firs
 - records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `read_parquet`
 - your own file: `Schema`, `draft_schema`, `read_schema`, `schema_from_dict`, `RecordsFile`; `Plan`,
   `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `CollectedPlan`, `make_plan`, `plan_from_protocol`,
-  `make_questionnaire`, `compare`, `expected_errors`, `explore`, `read_plan`, `write_plan`,
-  `verify_plan`; `protect`, in memory `randomize`; and estimates from a release: `Released`
+  `make_questionnaire`, `compare`, `expected_errors`, `epsilon_for`, `explore`, `read_plan`,
+  `write_plan`, `verify_plan`; `protect`, in memory `randomize`; and estimates from a release:
+  `Released`
 - channels, which randomize answers: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`,
   `channel_to_json`, `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`,
   the source of random numbers for releases

@@ -50,6 +50,7 @@ from .plans import (
     Plan as Plan,
     StrataPlan as StrataPlan,
     compare as compare,
+    epsilon_for as epsilon_for,
     expected_errors as expected_errors,
     explore as explore,
     make_plan as make_plan,

@@ -94,10 +94,16 @@ whole record. By default only the schema is used, and no data. With --verify, co
 epsilons of a plan again, in fractions, from the plan alone.
 
 targets:
-  One of --epsilon, --beta, --breach and --settings. With --beta B, epsilon is ln B, rounded down.
-  With --breach, no prior probability of a set below RHO_1 rises above RHO_2, and none above RHO_2
-  falls below RHO_1 ([pram], Theorems 3.1 and 3.2). --settings has --data, --accept, --for-error and
-  --matrices alone of the other options.
+  One of --epsilon, --beta, --breach, --within and --settings. With --beta B, epsilon is ln B,
+  rounded down. With --breach, no prior probability of a set below RHO_1 rises above RHO_2, and none
+  above RHO_2 falls below RHO_1 ([pram], Theorems 3.1 and 3.2). --within P has the least epsilon, to
+  three digits, at which no --table, by default no column, has above ± P points with --records N.
+  --settings has --data, --accept, --for-error, --records and --matrices alone of the other options.
+
+errors:
+  --records N prints the expected half-width of 95 % intervals in percentage points, at --prior or
+  uniform distributions, next to a guess without data. For a number these are proportions at or
+  below a point. A note names estimates that are worse than the guess.
 
 budget allocation:
   --split even gives each column or cluster the same epsilon, and size follows numbers of
@@ -113,6 +119,8 @@ examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json
   deniable plan survey.yaml --epsilon 2 --out plan.json --cluster sex,income --mechanism hadamard
   deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
+  deniable plan survey.yaml --epsilon 2 --out plan.json --records 12000 --table sex,income
+  deniable plan survey.yaml --within 2 --out plan.json --records 12000 --split optimal --table sex
   deniable plan survey.yaml --epsilon 2 --out plan.json --for-error 0.05 --table sex,income
   deniable plan survey.yaml --epsilon 2 --out first.json --part 1/2:panel
   deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 9 0.1

@@ -4,7 +4,7 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,8 +22,12 @@ from deniable.plans import (
     Part,
     Plan,
     PlanInputs,
+    epsilon_for,
+    expected_errors,
     make_plan,
     make_questionnaire,
+    note_on_guesses,
+    points_text,
     read_plan,
     records_for_error,
     settings_from,
@@ -35,6 +39,8 @@ from deniable.schema import RecordsFile, Schema, read_schema
 from deniable.validation import read_yaml
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from deniable.plans.settings import ColumnsSettings
     from deniable.responses import Responses
 
@@ -51,21 +57,25 @@ def run(options: argparse.Namespace) -> None:
         _write_matrices(options, read_plan(options.verify))
         return
     asked = "a plan needs SCHEMA.yaml, --epsilon and --out"
+    if options.within is not None and options.records is None:
+        raise DeniableError("--within: errors depend on the number of records; give --records N")
     if options.schema is None or options.out is None:
         raise DeniableError(f"{asked}; or give --verify PLAN")
-    given = (options.epsilon, options.beta, options.breach, options.settings)
+    given = (options.epsilon, options.beta, options.breach, options.within, options.settings)
     if len(given) - given.count(None) != 1:
-        raise DeniableError(f"{asked}; or --settings, --beta or --breach in place of --epsilon")
+        others = "--settings, --beta, --breach or --within"
+        raise DeniableError(f"{asked}; or {others} in place of --epsilon")
     if options.settings is not None:
-        used = ("settings", "schema", "out", "data", "accept", "matrices", "for_error")
-        _refuse_ignored(options, (*used, "table") if options.for_error else used)
+        used = ("settings", "schema", "out", "data", "accept", "matrices", "for_error", "records")
+        with_tables = options.for_error or options.records
+        _refuse_ignored(options, (*used, "table") if with_tables else used)
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "plan", PLAN)
     refuse_overwriting(options.matrices, [*inputs, options.out], "table of matrices", MATRICES)
     schema = read_schema(options.schema)
     data = RecordsFile.open(options.data, schema) if options.data else None
     plan = (_by_settings if options.settings else _by_options)(options, schema, data)
-    needed = _records_needed(plan, options)
+    needed = [*_records_needed(plan, options), *_expected(plan, options, schema)]
     write_plan(options.out, plan)
     unique = [] if data is None else _unique_weights(plan, data)
     print("\n".join([*_text(plan), *unique, *needed, "", f"written: {options.out}"]))
@@ -91,8 +101,6 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
-    if (epsilon := options.epsilon) is None:
-        epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
     clusters = _clusters_from(options, schema) if options.clusters_from else options.cluster or ()
     if options.part is not None and data is not None:
         problem = "--part and --data cannot be combined; state both in a file for --settings"
@@ -108,17 +116,26 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
         "accept": options.accept or (),
         "order": options.order,
     }
-    plan: Plan
     if options.ask is None:
         found_by = _thresholds("-data", options.clusters_from_data)
-        plan = make_plan(schema, epsilon, data=data, clusters_from_data=found_by, **common)
+        common |= {"data": data, "clusters_from_data": found_by}
     elif data is None and options.clusters_from_data is None:
-        plan = make_questionnaire(schema, epsilon, options.ask, **common)
+        common["ask"] = options.ask
     else:
         raise DeniableError("--ask does not use original records; leave --data out")
+    part = None if options.part is None else _part(options.part)
+    if (epsilon := options.epsilon) is not None:
+        pass
+    elif options.within is None:
+        epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
+    else:
+        answering = options.records // (part.of if part else 1)
+        epsilon = epsilon_for(schema, options.within, answering, **common)
+    make: Callable[..., Plan] = make_plan if options.ask is None else make_questionnaire
+    plan = make(schema, epsilon, **common)
     found = options.clusters_from is not None and data is None
     plan = replace(plan, chosen_from="randomized answers") if found else plan
-    return plan if options.part is None else replace(plan, part=_part(options.part))
+    return plan if part is None else replace(plan, part=part)
 
 
 def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequence[str]]:
@@ -179,6 +196,29 @@ def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
         "first of proportions of the randomized values, then of estimates:",
         *aligned(heads, rows),
     ]
+
+
+def _expected(plan: Plan, options: argparse.Namespace, schema: Schema) -> list[str]:
+    """Return lines with the expected errors of a `plan`, and print a note on guesses."""
+    if options.records is None:
+        return []
+    prior = priors(schema, options.prior)
+    found = expected_errors(plan, options.records, options.table or (), prior=prior)
+    print_note_on_guesses(found)
+    texts = (found["columns"], found["points"].map(points_text), found["guess"].map(points_text))
+    return [
+        "",
+        f"expected ± points of estimates with 95 % confidence, {found['records'][0]:,} records, "
+        "and ± points of",
+        "a guess without any data:",
+        *aligned(("columns", "± points", "guess"), [*zip(*texts, strict=True)]),
+    ]
+
+
+def print_note_on_guesses(found: "pd.DataFrame") -> None:
+    """Print a note if a guess has smaller errors than some of the `expected_errors` in `found`."""
+    if note := note_on_guesses(found):
+        print(f"deniable: note: {plain(note)}", file=sys.stderr)
 
 
 def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:

@@ -13,9 +13,12 @@ from .comparison import (
     MechanismComparison as MechanismComparison,
     compare as compare,
     draw as draw,
+    epsilon_for as epsilon_for,
     expected_errors as expected_errors,
     explore as explore,
     explore_page as explore_page,
+    note_on_guesses as note_on_guesses,
+    points_text as points_text,
     records_for_error as records_for_error,
 )
 from .document import (

@@ -1,5 +1,10 @@
 from .comparing import MechanismComparison as MechanismComparison, compare as compare
-from .expected import expected_errors as expected_errors
+from .expected import (
+    epsilon_for as epsilon_for,
+    expected_errors as expected_errors,
+    note_on_guesses as note_on_guesses,
+    points_text as points_text,
+)
 from .exploring import (
     EPSILONS as EPSILONS,
     AnswerOdds as AnswerOdds,

@@ -1,23 +1,31 @@
 """The expected error of the estimates of a plan, before any record is protected."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
+from deniable.channels import MAX_EPSILON
 from deniable.errors import ChannelError, DeniableError
 from deniable.estimation import guess_half_width
 from deniable.plans.blocks import Block, ExpectedTable
 from deniable.plans.interface import Plan
+from deniable.plans.making import make_plan
 from deniable.responses import Table
+from deniable.schema import Schema
 
-REMEDY = (
-    "leave columns out, make coarser categories, give a larger epsilon, or choose --split optimal "
-    "with the tables that matter"
+REMEDIES = (
+    "leave columns out, make coarser categories, give a larger epsilon, or divide it for the "
+    "tables that matter (--split optimal --table)"
 )
+Names = tuple[str, ...]
+MAX_POINTS, MIN_EPSILON, DIGITS, NAMED = 50, 0.01, 3, 10
 
 
 def expected_errors(
@@ -49,9 +57,9 @@ def expected_errors(
     Returns
     -------
     DataFrame
-        One row per column, then per table: ``columns``; ``records`` that answer; ``points``, not a
-        number if the matrix is singular; ``guess``, the half-width without any data
-        (`deniable.estimation.guess_half_width`; a number counts as two categories); and
+        One row per column, then per further table: ``columns``; ``records`` that answer;
+        ``points``, not a number if the matrix is singular; ``guess``, the half-width without any
+        data (`deniable.estimation.guess_half_width`; a number counts as two categories); and
         ``informative``, whether the points are not above this guess.
 
     Raises
@@ -70,13 +78,20 @@ def expected_errors(
     >>> expected_errors(plan, 12_000, [("a", "b")])["points"].round(1).tolist()[-2:]
     [7.2, 29.4]
     """
+    columns = [(each.name,) for each in plan.schema_of_tables.randomized]
+    return _errors(plan, records, [*columns, *map(tuple, tables)], prior)
+
+
+def _errors(
+    plan: Plan, records: int, tables: Sequence[Names], prior: Mapping[str, Floats] | None
+) -> pd.DataFrame:
     answering = records if plan.part is None else records // plan.part.of
     if answering < 2:
-        raise DeniableError(f"{answering} records cannot show an error; give at least 2")
+        raise DeniableError(f"records: {answering}; errors need 2 or more records, so give these")
     columns = plan.schema_of_tables.randomized
     points = {each.name: len(each.points) for each in columns if each.on_grid}
     rows = []
-    for names in (*((each.name,) for each in columns), *map(tuple, tables)):
+    for names in dict.fromkeys(tables):
         table = plan.table_of(names)
         asked = answering * table.asked
         error = 100 * _half_width(table, points, prior or {}, asked)
@@ -84,6 +99,106 @@ def expected_errors(
         # A comparison with NaN is false.
         rows.append((table.label, round(asked), error, guess, not error > guess))
     return pd.DataFrame(rows, columns=["columns", "records", "points", "guess", "informative"])
+
+
+def epsilon_for(
+    schema: Schema,
+    points: float,
+    records: int,
+    tables: Sequence[Sequence[str]] = (),
+    **options: Any,
+) -> float:
+    """Return the least epsilon at which estimates have at most these expected ± points.
+
+    It is the `epsilon` of `make_plan`, rounded up to three digits, and at least .01. All plans at
+    the tried epsilons are made, so the plan at the result has these errors.
+
+    Parameters
+    ----------
+    schema : Schema
+    points : float, above 0, at most 50
+        The largest ± points of `expected_errors`, for each of the `tables`.
+    records : int, at least 2
+        Number of records that answer.
+    tables : sequence of sequences of str
+        By default all columns, each alone.
+    **options
+        Further arguments of `make_plan`, such as ``split``.
+
+    Raises
+    ------
+    DeniableError
+        If no epsilon has so small errors, because of sampling, or as `make_plan`.
+
+    Examples
+    --------
+    >>> from deniable.schema import schema_from_dict
+    >>> columns = [{"name": n, "kind": "categorical", "categories": ["x", "y"]} for n in "abcdefgh"]
+    >>> about = {"format": "deniable-schema", "population": "all", "file": {"kind": "arrow"}}
+    >>> epsilon_for(schema_from_dict(about | {"columns": columns}), 2, 12_000)
+    7.71
+    """
+    if not 0 < points <= MAX_POINTS:
+        raise DeniableError(f"± {points:g} points; give a number above 0, at most {MAX_POINTS}")
+    wanted = [tuple(table) for table in tables] or [(name,) for name in schema.domain().names]
+
+    def worst(epsilon: float) -> tuple[float, str]:
+        plan = make_plan(schema, epsilon, tables=tables, **options)
+        found = _errors(plan, records, wanted, options.get("prior"))
+        row = found.sort_values("points").iloc[-1]  # a matrix without estimates is last
+        return float(row["points"]), str(row["columns"])
+
+    def small_enough(epsilon: float) -> bool:
+        with suppress(DeniableError):  # some mechanisms need a larger epsilon
+            return worst(epsilon)[0] <= points
+        return False
+
+    channels = 1 if options.get("split") == "each" else len(schema.domain())
+    least, label = worst(MAX_EPSILON * channels)
+    if not least <= points:
+        raise DeniableError(
+            f"± {points:g} points are impossible with {records:,} records: {label} has ± "
+            f"{points_text(least)} points at the largest epsilon too, because of sampling. Allow "
+            "more points, collect more records, or name other tables"
+        )
+    first, last = 10 ** (DIGITS - 1), math.ceil(math.log10(MAX_EPSILON * channels))
+    digits = range(first, 10 * first)
+    scales = range(round(math.log10(MIN_EPSILON)), last + 1)
+    tried = [float(f"{each}e{scale - DIGITS + 1}") for scale in scales for each in digits]
+    return tried[min(bisect_left(tried, True, key=small_enough), len(tried) - 1)]
+
+
+def points_text(points: float) -> str:
+    """Return `points` as text: one decimal, two below 1, a dash for a number that is not defined.
+
+    Examples
+    --------
+    >>> points_text(14.326), points_text(0.0412)
+    ('14.3', '0.04')
+    """
+    if math.isnan(points):
+        return "–"
+    return f"{points:.{1 if points >= 1 else 2}f}"
+
+
+def note_on_guesses(found: pd.DataFrame) -> str:
+    """Return a note on columns and tables with errors above a guess, or an empty text.
+
+    The table `found` is one of `expected_errors`.
+    """
+    above = found[~found["informative"]]
+    if above.empty:
+        return ""
+    points = zip(above["columns"], above["points"], above["guess"], strict=True)
+    named = [
+        f"{name} (± {points_text(own)} points, a guess ± {points_text(guess)})"
+        for name, own, guess in points
+    ]
+    more = [f"{len(named) - NAMED} more"] if len(named) > NAMED else []
+    return (
+        f"{', '.join([*named[:NAMED], *more])}: a guess without any data has smaller errors "
+        f"than these estimates. To change this, {REMEDIES}"
+    )
 
 
 def guess_of(attributes: Iterable[tuple[bool, int]]) -> float:

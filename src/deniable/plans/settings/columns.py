@@ -32,13 +32,22 @@ class PrintedMatrix(Strict):
     """Interpretation of the matrix. With `keep` each ε has a `p`."""
 
 
+class WithinSettings(Strict):
+    """The largest expected error of estimates, such as `{points: 2, records: 12000}`."""
+
+    points: Annotated[float, Field(gt=0, le=50)]
+    """Largest ± points of 95 % intervals, for each of `tables`, by default for each column."""
+    records: Annotated[int, Field(ge=2)]
+    """Number of records that answer."""
+
+
 class ColumnsSettings(ChannelOptions):
     """A plan that randomizes columns, or clusters of columns, by channels.
 
     These are RR-Independent, RR-Joint, RR-Clusters, PRAM, and protocols at a target ε. One of
-    `epsilon`, `beta`, `breach`, `p` and a section `matrix` is required. `mechanism`, `mechanisms`,
-    `split`, `responses`, `tables` and `choose_from` need `epsilon`, `beta` or `breach`, which are
-    of the record.
+    `epsilon`, `beta`, `breach`, `within`, `p` and a section `matrix` is required. `mechanism`,
+    `mechanisms`, `split`, `responses`, `tables` and `choose_from` need one of the first four, which
+    are of the record.
     """
 
     kind: Literal["columns"]
@@ -60,6 +69,8 @@ class ColumnsSettings(ChannelOptions):
     """Columns of each table for the split `optimal`. The default is marginal distributions."""
     choose_from: Literal["no data", "records"] = "no data"
     """With `records`, the original records choose the channels, a risk."""
+    within: WithinSettings | None = None
+    """In place of `epsilon`: the least ε, to three digits, with errors within these limits."""
     p: Probability | None = None
     """Probability p of [multirr], 6.3.1."""
     matrix: Annotated[PrintedMatrix | PramMatrix, Field(discriminator="kind")] | None = None
@@ -89,6 +100,10 @@ class ColumnsSettings(ChannelOptions):
 
             refuse_unknown("mechanism", mechanism, ("best", *MECHANISMS))
         return mechanism
+
+    @property
+    def privacy(self) -> dict[str, Any]:
+        return super().privacy | {"within": self.within}
 
     @model_validator(mode="after")
     def _one_request(self) -> Self:
@@ -135,25 +150,27 @@ class ColumnsSettings(ChannelOptions):
         origin: Origin = "no data"
         if self.clusters is not None:
             clusters, origin = self.clusters.find(given)
-        make = self._through_matrices if self.budget is None else self._of_epsilon
+        make = self._of_epsilon if self.budget or self.within else self._through_matrices
         return self.completed(make(given, clusters, origin), self.matrix)
 
     def _of_epsilon(
         self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
     ) -> "ColumnsPlan":
+        from deniable.plans.comparison import epsilon_for  # noqa: PLC0415
         from deniable.plans.making import make_plan  # noqa: PLC0415
 
         chosen = self.choose_from == "records"
         if chosen and given.data is None:
             raise DeniableError("choose_from: records; the original records are missing; give them")
-        plan = make_plan(
-            given.schema,
-            self.budget or 0.0,
-            clusters=clusters,
-            data=given.data if chosen else None,
-            accept=given.accept,
-            **self.model_dump(include={*OF_MAKE_PLAN}),
-        )
+        of_plan = self.model_dump(include={*OF_MAKE_PLAN}) | {
+            "clusters": clusters,
+            "data": given.data if chosen else None,
+            "accept": given.accept,
+        }
+        budget = self.budget or 0.0
+        if self.within is not None:
+            budget = epsilon_for(given.schema, **self.within.model_dump(), **of_plan)
+        plan = make_plan(given.schema, budget, **of_plan)
         by_sum = origin == "the data, by a secure sum"
         return plan if chosen and not by_sum else replace(plan, chosen_from=origin)
 
