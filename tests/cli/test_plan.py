@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from deniable.cli import main
-from deniable.plans import ColumnsPlan, Part, read_plan, records_for_error
+from deniable.plans import ColumnsPlan, Part, expected_errors, read_plan, records_for_error
 
 SCHEMA = """\
 format: deniable-schema
@@ -146,6 +146,16 @@ def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
             "this is a file of format",
         ),
         ("--verify none.json", "none.json"),
+        ("survey.yaml --within 2 --out p.json", "give --records N"),
+        ("survey.yaml --within 2 --epsilon 1 --records 99 --out p.json", "or --within in place"),
+        ("survey.yaml --within 0 --records 99 --out p.json", "± 0 points; give a number above 0"),
+        ("survey.yaml --within nan --records 99 --out p.json", "± nan points; give a number"),
+        ("survey.yaml --within 1 --records 99 --out p.json", "impossible with 99 records: sex"),
+        ("survey.yaml --within 2 --records 0 --out p.json", "records: 0; errors need 2 or more"),
+        ("survey.yaml --within 9 --records 99 --table x --out p.json", "'x'"),
+        ("survey.yaml --epsilon 1 --records 1 --out p.json", "records: 1; errors need 2 or more"),
+        ("survey.yaml --epsilon 1 --records 9 --table sex,sex --out p.json", "sex"),
+        ("--verify none.json --records 9", "does not use the option records"),
     ],
 )
 def test_faults_are_one_message_and_write_nothing(
@@ -154,6 +164,44 @@ def test_faults_are_one_message_and_write_nothing(
     assert main(["plan", *options.split()]) == 2
     assert said in capsys.readouterr().err
     assert not Path("p.json").exists()
+
+
+def test_expected_points_are_printed_with_a_note_on_guesses(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = "plan survey.yaml --out plan.json --records 2000 --table sex,grade"
+    assert main([*made.split(), "--epsilon", "2"]) == 0
+    told = capsys.readouterr()
+    found = expected_errors(read_plan(Path("plan.json")), 2000, [("sex", "grade")])
+    for name, points, guess in zip(found["columns"], found["points"], found["guess"], strict=True):
+        assert re.search(rf"  {name} +{points:.1f} +{guess:.1f}\n", told.out)
+    assert told.err == ""
+    Path("plan.json").unlink()
+    assert main([*made.split(), "--epsilon", "0.1"]) == 0
+    told = capsys.readouterr()
+    assert told.err.startswith("deniable: note: sex (± ")
+    assert "sex x grade (± " in told.err
+    assert "a guess without any data has smaller errors than these estimates" in told.err
+    assert "leave columns out" in told.err
+
+
+def test_the_least_epsilon_within_some_points(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = "plan survey.yaml --out plan.json --records 4000 --within 5"
+    assert main(made.split()) == 0
+    plan = read_plan(Path("plan.json"))
+    assert f"requested: {plan.target:g}\n" in capsys.readouterr().out
+    assert expected_errors(plan, 4000)["points"].max() <= 5
+    Path("settings.yaml").write_text("{kind: columns, within: {points: 5, records: 4000}}")
+    by_settings = "plan survey.yaml --settings settings.yaml --out again.json --records 4000"
+    assert main(by_settings.split()) == 0
+    assert "expected ± points" in capsys.readouterr().out
+    assert Path("again.json").read_bytes() == Path("plan.json").read_bytes()
+    assert main([*made.replace("plan.json", "half.json").split(), "--part", "1/2:a"]) == 0
+    half = read_plan(Path("half.json"))
+    assert half.target > plan.target
+    assert expected_errors(half, 4000)["points"].max() <= 5
 
 
 def test_a_comparison_is_printed_and_written(

@@ -17,6 +17,7 @@ from deniable.plans import (
     Plan,
     PlanInputs,
     StrataPlan,
+    epsilon_for,
     make_plan,
     plan_from_json,
     plan_to_json,
@@ -343,13 +344,20 @@ def test_the_epsilon_of_two_parts_is_the_larger_one() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"kind": "rows"}, "a plan of kind 'rows'; allowed: columns, strata, masked, mixed, collected"),
     ({}, "the kind is missing"),
-    ({"kind": "columns"}, "none of epsilon, beta, breach, p and a mapping matrix given"),
+    ({"kind": "columns"}, "none of epsilon, beta, breach, within, p and a mapping matrix given"),
     ({"kind": "columns", "epsilon": 1.0, "p": 0.5}, "epsilon and p of epsilon, beta"),
     (
         {"kind": "columns", "epsilon": 1.0, "matrix": "keep"},
         "of an RR matrix; allowed: with p",
     ),
     ({"kind": "columns", "p": 1.5}, "p: 1.5; allowed: below 1"),
+    ({"kind": "columns", "within": {"points": 2}}, "within.records: missing"),
+    ({"kind": "columns", "within": {"points": 99, "records": 9}}, "points: 99.*at most 50"),
+    ({"kind": "columns", "within": {"points": 1, "records": 99}}, "impossible with 99 records"),
+    (
+        {"kind": "columns", "epsilon": 1.0, "within": {"points": 2, "records": 9}},
+        "epsilon and within of",
+    ),
     ({"kind": "columns", "epsilon": -1.0}, "epsilon: -1.0; allowed: above 0"),
     ({"kind": "columns", "beta": 1.0}, "beta: 1.0; allowed: above 1"),
     ({"kind": "columns", "breach": [0.5, 0.1]}, "RHO_1 < RHO_2"),
@@ -412,6 +420,15 @@ def test_weights_and_matrices_from_records_do_not_go_together() -> None:
         settings_from({"kind": "columns", "matrix": matrix}).plan(
             PlanInputs(weighted, data, accept=BY_DATA)
         )
+
+
+def test_the_least_epsilon_within_some_points() -> None:
+    within = {"points": 5.0, "records": 10_000}
+    found = columns(within=within, columns=["sex", "town"], split="size")
+    own = SCHEMA.only(["sex", "town"])
+    epsilon = epsilon_for(own, **within, split="size")
+    assert found.target == epsilon
+    assert same_channels(found, make_plan(own, epsilon, split="size"))
 
 
 def test_settings_state_all_that_decides_the_plan() -> None:

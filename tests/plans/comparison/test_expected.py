@@ -19,8 +19,10 @@ from deniable.plans import (
     Part,
     Plan,
     StrataPlan,
+    epsilon_for,
     expected_errors,
     make_plan,
+    note_on_guesses,
 )
 from deniable.schema import Schema, schema_from_dict
 
@@ -148,3 +150,68 @@ def test_plans_without_channels_and_too_few_records_are_refused() -> None:
             expected_errors(make_plan(EVEN, 1.0), few)
     with pytest.raises(DeniableError, match="no attribute 'z'"):
         expected_errors(make_plan(EVEN, 1.0), 100, [("a", "z")])
+
+
+WANTED: dict[str, dict[str, Any]] = {
+    "all columns": {"points": 5},
+    "by size": {"points": 5, "split": "size"},
+    "one column": {"points": 3, "tables": [("b",)]},
+    "optimal for a table": {"points": 8, "split": "optimal", "tables": [("a", "b")]},
+    "a cluster": {"points": 4, "clusters": [("a", "b")], "tables": [("a", "b"), ("n",)]},
+    "subset selection": {"points": 12, "mechanism": "subset-selection"},
+    "at a prior": {
+        "points": 5,
+        "prior": {"a": np.array([0.01, 0.99])},
+        "tables": [("a",)],
+        "mechanism": "generalized-rr",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", WANTED)
+def test_the_least_epsilon_has_the_points_and_the_next_one_below_has_not(kind: str) -> None:
+    wanted = WANTED[kind]
+    options = {name: value for name, value in wanted.items() if name != "points"}
+    tables = options.get("tables", [(each.name,) for each in MIXED.randomized])
+
+    def worst(epsilon: float) -> float:
+        plan = make_plan(MIXED, epsilon, **options)
+        found = expected_errors(plan, 20_000, tables, prior=options.get("prior"))
+        return float(
+            found.set_index("columns").loc[[" x ".join(t) for t in tables], "points"].max()
+        )
+
+    epsilon = epsilon_for(MIXED, records=20_000, **wanted)
+    assert f"{epsilon:.3g}" == f"{epsilon:g}"
+    assert worst(epsilon) <= wanted["points"]
+    below = epsilon - 10 ** (np.floor(np.log10(epsilon)) - 2)
+    assert worst(below) > wanted["points"]
+
+
+def test_points_that_sampling_forbids_are_refused_with_the_least_possible_ones() -> None:
+    sampling = 196 * np.sqrt(0.25 / 100)
+    with pytest.raises(DeniableError, match=f"impossible with 100 records: .* ± {sampling:.1f} po"):
+        epsilon_for(EVEN, 9, 100)
+    assert epsilon_for(EVEN, 10, 100) > 0
+    for bad in (0, -1, 51, float("nan"), float("inf")):
+        with pytest.raises(DeniableError, match="give a number above 0, at most 50"):
+            epsilon_for(EVEN, bad, 100)
+    with pytest.raises(DeniableError, match="'z'"):
+        epsilon_for(EVEN, 9, 1000, [("z",)])
+
+
+def test_the_least_epsilon_at_all_is_enough_for_many_records() -> None:
+    assert epsilon_for(schema(categorical("a", 2)), 50, 10**9) == 0.01
+
+
+def test_a_note_names_estimates_that_are_worse_than_a_guess() -> None:
+    poor = expected_errors(make_plan(MIXED, 0.1), 2000, [("a", "b")])
+    note = note_on_guesses(poor)
+    assert "a x b (± " in note
+    assert "a guess ± 16.7)" in note
+    for remedy in ("leave columns out", "coarser categories", "larger epsilon", "--split optimal"):
+        assert remedy in note
+    assert note_on_guesses(expected_errors(make_plan(MIXED, 8.0), 20_000)) == ""
+    many = schema(*(categorical(f"c{number}", 2) for number in range(16)))
+    assert "c9 (" in (note := note_on_guesses(expected_errors(make_plan(many, 0.1), 2000)))
+    assert "6 more: a guess without" in note
