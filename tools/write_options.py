@@ -55,6 +55,7 @@ SECTIONS: Sequence[tuple[str, Model | str]] = (
     ("## Plans", "The option `plan` of a release has a `kind`, and the options of this kind."),
     *((f"### `{kind}`", settings_class(kind)) for kind in KINDS),
     ("### Parts", _part(COLUMNS, "part")),
+    ("### Errors", _part(COLUMNS, "within")),
     ("### Clusters", _part(COLUMNS, "clusters")),
     ("### Matrices", "The option `matrix` of a plan has a `kind`, and the options of this kind."),
     *(
