@@ -174,7 +174,7 @@ def test_expected_points_are_printed_with_a_note_on_guesses(
     told = capsys.readouterr()
     found = expected_errors(read_plan(Path("plan.json")), 2000, [("sex", "grade")])
     for name, points, guess in zip(found["columns"], found["points"], found["guess"], strict=True):
-        assert re.search(rf"  {name} +{points:.1f} +{guess:.1f}\n", told.out)
+        assert re.search(rf"  {name} +2,000 +{points:.1f} +{guess:.1f}\n", told.out)
     assert told.err == ""
     Path("plan.json").unlink()
     assert main([*made.split(), "--epsilon", "0.1"]) == 0
@@ -198,6 +198,8 @@ def test_the_least_epsilon_within_some_points(
     assert main(by_settings.split()) == 0
     assert "expected ± points" in capsys.readouterr().out
     assert Path("again.json").read_bytes() == Path("plan.json").read_bytes()
+    assert main([*made.replace("plan.json", "asked.json").split(), "--ask", "1"]) == 0
+    assert expected_errors(read_plan(Path("asked.json")), 4000)["records"].tolist() == [2000, 2000]
     assert main([*made.replace("plan.json", "half.json").split(), "--part", "1/2:a"]) == 0
     half = read_plan(Path("half.json"))
     assert half.target > plan.target

@@ -205,13 +205,12 @@ def _expected(plan: Plan, options: argparse.Namespace, schema: Schema) -> list[s
     prior = priors(schema, options.prior)
     found = expected_errors(plan, options.records, options.table or (), prior=prior)
     print_note_on_guesses(found)
-    texts = (found["columns"], found["points"].map(points_text), found["guess"].map(points_text))
+    points = (found[name].map(points_text) for name in ("points", "guess"))
+    texts = (found["columns"], found["records"].map("{:,}".format), *points)
     return [
         "",
-        f"expected ± points of estimates with 95 % confidence, {found['records'][0]:,} records, "
-        "and ± points of",
-        "a guess without any data:",
-        *aligned(("columns", "± points", "guess"), [*zip(*texts, strict=True)]),
+        "expected ± points of estimates with 95 % confidence, and of a guess without any data:",
+        *aligned(("columns", "records", "± points", "guess"), [*zip(*texts, strict=True)]),
     ]
 
 

@@ -22,6 +22,7 @@ from deniable.plans import (
     epsilon_for,
     expected_errors,
     make_plan,
+    make_questionnaire,
     note_on_guesses,
 )
 from deniable.schema import Schema, schema_from_dict
@@ -186,6 +187,14 @@ def test_the_least_epsilon_has_the_points_and_the_next_one_below_has_not(kind: s
     assert worst(epsilon) <= wanted["points"]
     below = epsilon - 10 ** (np.floor(np.log10(epsilon)) - 2)
     assert worst(below) > wanted["points"]
+
+
+def test_split_questionnaires_need_a_smaller_epsilon() -> None:
+    epsilon = epsilon_for(EVEN, 5, 12_000, ask=1)
+    assert epsilon < epsilon_for(EVEN, 5, 12_000)
+    found = expected_errors(make_questionnaire(EVEN, epsilon, 1), 12_000)
+    assert found["points"].max() <= 5
+    assert (found["records"] == 1500).all()
 
 
 def test_points_that_sampling_forbids_are_refused_with_the_least_possible_ones() -> None:

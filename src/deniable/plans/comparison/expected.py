@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from typing import Any
@@ -17,12 +17,13 @@ from deniable.estimation import guess_half_width
 from deniable.plans.blocks import Block, ExpectedTable
 from deniable.plans.interface import Plan
 from deniable.plans.making import make_plan
+from deniable.plans.questionnaire import make_questionnaire
 from deniable.responses import Table
 from deniable.schema import Schema
 
 REMEDIES = (
-    "leave columns out, make coarser categories, give a larger epsilon, or divide it for the "
-    "tables that matter (--split optimal --table)"
+    "leave columns out, make coarser categories, give a larger epsilon, ask each record a part of "
+    "the columns (--ask), or divide epsilon for the tables that matter (--split optimal --table)"
 )
 Names = tuple[str, ...]
 MAX_POINTS, MIN_EPSILON, DIGITS, NAMED = 50, 0.01, 3, 10
@@ -123,7 +124,7 @@ def epsilon_for(
     tables : sequence of sequences of str
         By default all columns, each alone.
     **options
-        Further arguments of `make_plan`, such as ``split``.
+        Further arguments of `make_plan`, or with ``ask`` of `make_questionnaire`.
 
     Raises
     ------
@@ -140,10 +141,11 @@ def epsilon_for(
     """
     if not 0 < points <= MAX_POINTS:
         raise DeniableError(f"± {points:g} points; give a number above 0, at most {MAX_POINTS}")
+    make: Callable[..., Plan] = make_questionnaire if "ask" in options else make_plan
     wanted = [tuple(table) for table in tables] or [(name,) for name in schema.domain().names]
 
     def worst(epsilon: float) -> tuple[float, str]:
-        plan = make_plan(schema, epsilon, tables=tables, **options)
+        plan = make(schema, epsilon, tables=tables, **options)
         found = _errors(plan, records, wanted, options.get("prior"))
         row = found.sort_values("points").iloc[-1]  # a matrix without estimates is last
         return float(row["points"]), str(row["columns"])
