@@ -84,7 +84,7 @@ def test_errors_in_advance_are_those_of_protections(kind: str, records: int) -> 
         channel = plan.table_of(names).channel
         distribution, weights = proportions(plan, names)
         counts = generator.multinomial(records, channel.reported(distribution), PROTECTIONS)
-        intervals = confidence_intervals(channel, counts, functionals=weights)
+        intervals = confidence_intervals(counts, channel, functionals=weights)
         squares = ((intervals.high - intervals.low) / 2) ** 2
         drawn = 100 * np.sqrt(squares.mean(axis=1)).mean()
         assert row.points == pytest.approx(drawn, rel=0.05), row.columns
