@@ -216,7 +216,7 @@ def test_the_factor_is_rounded_up(epsilon: float, fold: str) -> None:
 def test_the_statement_of_a_row_has_the_factor_of_the_epsilon(tmp_path: Path) -> None:
     text = words(published("columns", tmp_path / "1"))
     said = "even which row is yours, replacing your answers changes the probability of any content"
-    assert f"{said} of that row at most 7.39-fold (epsilon = 2). This does not limit" in text
+    assert f"{said} of that row at most 7.39-fold (epsilon = 2). Statement of the whole" in text
     stratum = words(published("strata", tmp_path / "2"))
     assert "randomized the columns a, b, d." in stratum
     assert "(epsilon = 2). It does not cover the disclosures named above" in stratum
@@ -239,7 +239,7 @@ def test_the_questions_of_the_guideline_are_answered(tmp_path: Path) -> None:
     text = words(published("columns", tmp_path / "1"))
     assert "Unit of privacy: the whole record of one respondent." in text
     assert "Composition: This is release 1 of the population people." in text
-    for question in ("Model of trust: the data owner", "Parameters: delta is 0", "Side channels: "):
+    for question in ("Model of trust: the data owner", "Parameters: the epsilon", "Side channels"):
         assert question in text
     assert "Epsilon is no legal finding of anonymity: the data protection officer decides." in text
     protect_test(records(), plan_for("columns"), tmp_path / "tried", 1)

@@ -28,6 +28,7 @@ from deniable.errors import DataError, DeniableError
 from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.counted import entry_of, faults_of_entries, store_entry
+from deniable.release.counting.composition import total_of
 from deniable.release.counting.digests import Fingerprint, Sketch
 from deniable.release.counting.entries import (
     SKETCH_SIZE,
@@ -38,7 +39,6 @@ from deniable.release.counting.entries import (
     epsilon_text,
     head_file,
     overlap,
-    total_of,
 )
 from deniable.release.counting.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
 from deniable.schema import RecordBatch, schema_from_dict

@@ -96,7 +96,7 @@ def test_a_public_plan_is_the_plan_with_the_facts_of_its_release(kind: str, tmp_
         "mode": "production",
         "data_source": "surrogate",
     }
-    assert set(block) == {"name", "mode", "notice", "records", "data_source", "ledger"}
+    assert set(block) == {"name", "mode", "notice", "records", "data_source", "shuffled", "ledger"}
     assert block["ledger"]["entry"] == entry.number == 1
     private = read_json(tmp_path / "small" / "private" / "entry.json")
     assert {name: private[name] for name in block["ledger"]} == block["ledger"]

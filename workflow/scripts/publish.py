@@ -17,6 +17,7 @@ with job(snakemake):
         name=settings.name,
         ledger=params.ledger,
         consent=settings.consent,
+        matched=settings.matched,
         quasi_identifiers=settings.quasi_identifiers,
         outside_bounds=settings.outside_bounds,
         place=KeyPlace(**params.place),

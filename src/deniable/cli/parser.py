@@ -180,6 +180,8 @@ def _add_protect(add: Callable[..., Any]) -> None:
     add("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)
     add("--population", metavar="NAME", help="people of the records, if the schema has no name")
     add("--consent", help="text that a further release of the population needs")
+    text = "earlier releases with rows that can be matched with these, such as a panel"
+    add("--matched", nargs="+", metavar="RELEASE", help=text)
     text = "make a test release in OUT/test without a ledger; anybody with this seed can undo it"
     add("--test", type=_seed, metavar="SEED", help=text)
     add("--quasi-identifiers", **COLUMNS, help="columns that an intruder may know, for risk.csv")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from deniable.cli.ledger import folders_alone
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import PRIVATE_FILE, read_table, write_table
@@ -50,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
         quasi_identifiers=options.quasi_identifiers or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
         outside_bounds=options.outside_bounds,
+        matched=options.matched or (),
         progress=_shown_progress(sys.stderr.isatty()),
     )
     population = str(plan.schema.population)
@@ -61,6 +63,8 @@ def run(options: argparse.Namespace) -> None:
         shown = "no finite one is proved"
     print(f"epsilon of {plan.unit}: {shown}")
     print(f"total epsilon of population {population}, in {ledger.folder}: {total}")
+    if told := folders_alone(ledger, population):
+        print(told)
     for reason in plan.not_covered:
         print(f"not covered: {reason}")
     if (file := options.out / "private" / "risk.csv").exists():
@@ -74,8 +78,9 @@ def run(options: argparse.Namespace) -> None:
 def _make_test_release(options: argparse.Namespace) -> None:
     from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
 
-    if options.ledger or options.consent or options.key_folder:
-        options.parser.error("argument --test: leave out --ledger, --consent and --key-folder")
+    if options.ledger or options.consent or options.key_folder or options.matched:
+        given = "--ledger, --consent, --key-folder and --matched"
+        options.parser.error(f"argument --test: leave out {given}")
     protect_test(
         options.file,
         read_plan(options.plan).for_population(options.population),

@@ -29,6 +29,7 @@ from .document import (
     write_plan as write_plan,
 )
 from .interface import (
+    SHOWN as SHOWN,
     UNIT as UNIT,
     Guarantee as Guarantee,
     Order as Order,

@@ -34,6 +34,7 @@ Order = Literal["permuted", "as_in_file"]
 Watch = Callable[[Microdata, Microdata, Mapping[str, pa.Array]], None]
 """Receives the original and the randomized values of a batch, and the columns released as is."""
 UNIT = "the whole record of one respondent"
+SHOWN = "is released unchanged: another value shows for certain"
 GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
 
 
@@ -84,8 +85,6 @@ class Plan(ABC):
     """Stem of the name of the protected file."""
     of_records: ClassVar[bool] = True
     """Whether the rows of the protected file are records, which need a random order."""
-    row_by_row: ClassVar[bool] = False
-    """Whether each protected row is randomized from the answers of one respondent alone."""
 
     schema: Schema
     target: float
@@ -164,9 +163,23 @@ class Plan(ABC):
     def not_covered(self) -> tuple[str, ...]:
         """Disclosures that no epsilon counts, as sentences."""
         own = {"drafted": f" ({', '.join(self.schema.drafted)})"}
-        shown = "is released unchanged: another value shows for certain"
         risks = (why + own.get(name, "") for name, why in self.risks.items())
-        return (*risks, *(f"{name} {shown}" for name in self.strata))
+        return (*risks, *(f"{name} {SHOWN}" for name in self.strata))
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether one fixed randomizer draws each row from the answers of one respondent alone."""
+        return False
+
+    @property
+    def records_per_unit(self) -> int:
+        """The largest number of records of a unit of privacy."""
+        return 1
+
+    @property
+    def unchanged_groups(self) -> tuple[str, ...]:
+        """Columns that are released as they are, and so divide the rows into groups."""
+        return self.strata
 
     @property
     def passed(self) -> tuple[str, ...]:

@@ -42,3 +42,8 @@ from .requirement import (
     Unit as Unit,
     parity_of_breach as parity_of_breach,
 )
+from .shuffling import (
+    default_delta as default_delta,
+    epsilon_of_unit as epsilon_of_unit,
+    shuffled_epsilon as shuffled_epsilon,
+)

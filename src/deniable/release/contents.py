@@ -14,6 +14,7 @@ from deniable.plans import Plan
 from deniable.records import shortened
 from deniable.release.counting import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, names_in
+from deniable.release.shuffled import fold_text, statement_of_file
 from deniable.schema import Schema
 
 README, PLAN = "README.txt", "plan.json"
@@ -39,7 +40,6 @@ OWNER_TRUST = (
 )
 CLIENTS_TRUST = "clients trust nobody with their answers, which they randomized themselves."
 MAX_SHOWN, MAX_SIZE = 8, 1000  # channels that the text names, and categories of their matrices
-MAX_WRITTEN = 30.0  # epsilons above it have their factor as a power of ten
 SURROGATE = (
     "The original records are a surrogate: a model drew them in place of a data set that was not "
     "available."
@@ -104,7 +104,7 @@ def _fields(plan: Plan, release: Mapping[str, Any]) -> dict[str, str]:
         "source": SURROGATE if release["data_source"] == "surrogate" else "",
         "rows": plan.about_rows,
         "statement": _statement(plan),
-        "statement_of_file": "",
+        "statement_of_file": statement_of_file(plan, release.get("shuffled")),
         "changed": _changed(plan),
         "unit": plan.unit,
         "trust": CLIENTS_TRUST if mode == "clients" else OWNER_TRUST,
@@ -148,7 +148,7 @@ def _statement(plan: Plan) -> str:
     fold = f"at most {fold_text(plan.epsilon)}-fold (epsilon = {shown})."
     covered = " It does not cover the disclosures named above as risks or as not covered."
     end = fold + (covered if plan.not_covered else "")
-    if plan.row_by_row:
+    if plan.row_by_row and {*plan.unchanged_groups} <= {*plan.strata}:
         return (
             "Statement of one row, for respondents: whatever somebody knows, even which row is "
             "yours, replacing your answers changes the probability of any content of that row "
@@ -158,15 +158,6 @@ def _statement(plan: Plan) -> str:
         f"Statement of {plan.unit}: whatever somebody knows, replacing its values changes the "
         f"probability of any content of this folder {end}"
     )
-
-
-def fold_text(epsilon: float) -> str:
-    """Return exp(`epsilon`), a finite number of at least 0, rounded up to three digits."""
-    if epsilon > MAX_WRITTEN:
-        return f"10^{math.ceil(epsilon / math.log(10))}"
-    factor = math.exp(epsilon)
-    digits = 2 - math.floor(math.log10(factor))
-    return f"{math.ceil(factor * 10.0**digits) / 10.0**digits:,.{max(digits, 0)}f}"
 
 
 def _changed(plan: Plan) -> str:

@@ -5,6 +5,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,10 +17,12 @@ from deniable.errors import DeniableError, shown
 from deniable.files import PRIVATE_FILE, write_json, write_table
 from deniable.plans import Plan, plan_to_json
 from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
+from deniable.release.counting import RowOrder, counted_epsilon
 from deniable.release.keys import PLAN_FILE, TEST, ReleaseKey
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress
 from deniable.release.risk import Risk
+from deniable.release.shuffled import against_shuffling, shuffled_file
 from deniable.release.writing import records_writer
 from deniable.sampling import KeyedDraws, Words, by_words
 from deniable.schema import RecordBatch, rows_of, warn_outside
@@ -102,7 +105,7 @@ class Release:
 
     The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
     the `records`. The `mode` is "test" or "production". The `notice` in the documents is by default
-    the one of the mode.
+    the one of the mode. The rows can be `matched` with those of these earlier releases.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Release:
     data_source: str
     mode: Literal["test", "production"]
     notice: str = ""
+    matched: tuple[str, ...] = ()
 
     @property
     def document(self) -> dict[str, Any]:
@@ -133,6 +137,16 @@ class Release:
     def epsilon(self) -> float:
         """The epsilon that the ledger counts."""
         return math.inf if self.plan.not_covered else self.plan.epsilon
+
+    def row_order(self, key: ReleaseKey) -> RowOrder | None:
+        """Return the facts on the order of rows by a `key`; None if they change no total."""
+        plan, document = self.plan, self.document
+        known = not against_shuffling(plan) and not plan.unchanged_groups
+        if not known and not self.matched:
+            return None
+        exact = Fraction(counted_epsilon(plan.epsilon)) if known else None
+        order = draws_for(key, document, self.records.fingerprint).subkey("order", ())
+        return RowOrder(exact, key.digest("order", [order]), self.matched, plan.records_per_unit)
 
     def refuse_failing_claims(self) -> None:
         """Raise `DeniableError` if a claim of the plan fails its audit and no risk is accepted."""
@@ -197,12 +211,14 @@ class Release:
             part, respondents = self.plan.part, len(self.records)
             if part is not None:
                 respondents = len(part.positions(respondents))
+        smallest = min(risk.groups.values(), default=None)
         block = {
             "name": self.name,
             "mode": self.mode,
             "notice": self.notice or (TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE),
             "records": respondents,
             "data_source": self.data_source,
+            "shuffled": shuffled_file(self.plan, respondents, smallest, test=self.mode == "test"),
         } | ({"ledger": dict(ledger)} if ledger is not None else {})
         write_documents(self.plan.published, self.published | {"release": block}, public)
         refuse_other_files(public)
@@ -225,6 +241,7 @@ class Release:
                 tables = in_order_of_key(tables, draws, len(self.records), Path(scratch))
             for table in tables:
                 writer.write(table)
+                risk.add_groups(table.select(self.plan.unchanged_groups))
                 rows += len(table)
                 if permuted:
                     self.records.progress("writing in random order", rows, len(self.records))

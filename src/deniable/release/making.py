@@ -109,6 +109,7 @@ def protect(
     data_source: "DataSource" = "own",
     settings: Mapping[str, Any] | None = None,
     outside_bounds: float = MAX_OUTSIDE,
+    matched: Sequence[str] = (),
     progress: Progress = silent,
 ) -> None:
     """Make the production release of a file by a plan: folders ``public`` and ``private``.
@@ -134,6 +135,7 @@ def protect(
     `settings`, plain JSON values, are stored for a comparison with later runs. `outside_bounds` is
     the largest proportion, from 0 to 1, of a column's values that may lie outside its public
     bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``.
+    Rows can be `matched` with those of earlier releases by name, for example in a panel.
     `progress` receives a step, the number of records done, and the number of all (0: unknown yet).
     """
     counting = named_ledger(ledger)
@@ -149,6 +151,7 @@ def protect(
     release = opened_release(
         source, own, folder, name, quasi_identifiers, data_source, "production", progress
     )
+    release = replace(release, matched=tuple(dict.fromkeys(matched)))
     _refuse_taken(release, counting)
     published = release.folder / PUBLIC
     state = state_of(Path(source)) if isinstance(source, str | Path) else None
@@ -391,4 +394,5 @@ def _reserved(
         counted_epsilon(release.epsilon),
         consent,
         release.plan.part,
+        release.row_order(key),
     )

@@ -10,6 +10,7 @@ misclassification-based disclosure limitation methods for survey microdata", for
 persons that are matched.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -44,6 +45,7 @@ class Risk:
 
     The `quasi_identifiers` are columns that an intruder may know. `left_out` is the number of
     records that were left out for missing values, and `outside` counts the values outside bounds.
+    `groups` counts the rows of each combination of values that are released unchanged.
     """
 
     def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:
@@ -51,10 +53,18 @@ class Risk:
         self._original: dict[str, Counts] = {}
         self._unchanged: dict[str, int] = {}
         self._records = self.left_out = 0
+        self.groups: Counter[str] = Counter()
         self.outside: tuple[OutsideBounds, ...] = ()
         self._passed: dict[str, _Values] = {}
         names = tuple(quasi_identifiers)
         self._known = _QuasiIdentifiers(self._protocol, names) if names else None
+
+    def add_groups(self, table: pa.Table) -> None:
+        """Count the rows of a `table` of columns that are released unchanged, if there are any."""
+        if names := table.column_names:
+            own = table.group_by(names).aggregate([([], "count_all")])
+            keys = map(str, own.select(names).to_pylist())
+            self.groups.update(dict(zip(keys, own["count_all"].to_pylist(), strict=True)))
 
     def add(
         self, original: Microdata, randomized: Microdata, passed: Mapping[str, pa.Array]

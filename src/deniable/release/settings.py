@@ -78,6 +78,9 @@ class ReleaseSettings(Strict):
     refuses over 100 characters."""
     consent: Annotated[str, Field(min_length=1)] | None = None
     """Text by which the owner consents to a further release of the same population."""
+    matched: list[str] = Field(default_factory=list)
+    """Earlier releases with rows that can be matched with these rows, for example of a panel. The
+    ledger adds their local ε in both totals."""
     accept: list[str] = Field(default_factory=list)
     """Names of the risks that the data owner accepts (config/README.md#risks)."""
     quasi_identifiers: list[str] = Field(default_factory=list)

@@ -99,6 +99,14 @@ class MixedPlan(Plan):
     def unit(self) -> str:
         return UNIT
 
+    @property
+    def row_by_row(self) -> bool:
+        return self.numbers.row_by_row and self.categories.row_by_row
+
+    @property
+    def unchanged_groups(self) -> tuple[str, ...]:
+        return (*self.numbers.unchanged_groups, *self.categories.unchanged_groups)
+
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         own = self.numbers.epsilon_by_changed_attribute()
         return own | self.categories.epsilon_by_changed_attribute()

@@ -204,6 +204,14 @@ class MaskedPlan(Plan):
     def unit(self) -> str:
         return UNIT
 
+    @property
+    def row_by_row(self) -> bool:
+        return self.k is None and not self.mechanism.by_histograms
+
+    @property
+    def unchanged_groups(self) -> tuple[str, ...]:
+        return (self.class_column,) if self.class_column else ()
+
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         if math.isinf(self.epsilon):
             return dict.fromkeys(self.names, math.inf)

@@ -48,6 +48,7 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
     """
 
     kind: ClassVar[str] = "questionnaire"
+    row_by_row = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

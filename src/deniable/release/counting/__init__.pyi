@@ -1,3 +1,7 @@
+from .composition import (
+    composed_epsilon as composed_epsilon,
+    shuffled_total as shuffled_total,
+)
 from .digests import (
     Fingerprint as Fingerprint,
     Sketch as Sketch,
@@ -6,8 +10,8 @@ from .digests import (
 from .entries import (
     Entry as Entry,
     RecordDigests as RecordDigests,
+    RowOrder as RowOrder,
     canonical as canonical,
-    composed_epsilon as composed_epsilon,
     counted_epsilon as counted_epsilon,
     epsilon_text as epsilon_text,
 )

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
@@ -26,7 +26,8 @@ from deniable.errors import DataError, DeniableError
 from deniable.files import private_folder, put_once, read_json, remove_abandoned, replace_durably
 from deniable.plans import Part
 
-FORMAT = 3
+FORMAT, WITH_ORDER = 3, 4
+"""Formats of entries: without and with facts on the order of the rows."""
 SKETCH_SIZE = 1024  # digests of records or identifiers
 DIGITS = 16  # hexadecimal digits of a digest in a sketch
 MAX_SHOWN = 40  # characters of an epsilon in a message
@@ -85,13 +86,29 @@ class Overlap(NamedTuple):
 
 
 @dataclass(frozen=True)
+class RowOrder:
+    """The random order of the rows of a release, for the total of shuffled files.
+
+    The local `epsilon` of a record is None if the order adds no guarantee. `order` is a digest of
+    the key of the order, in hexadecimal. The rows can be `matched` with those of earlier releases.
+    A `unit` has at most so many records.
+    """
+
+    epsilon: Fraction | None
+    order: str
+    matched: tuple[str, ...] = ()
+    unit: int = 1
+
+
+@dataclass(frozen=True)
 class Entry:
     """The `epsilon`, a Fraction or math.inf, that is reserved for a `release` and never freed.
 
     The `number` counts the releases of a `population`, from 1. `plan` is a digest of name, plan and
     key of the release, and `records` are digests under the key of the ledger. The `time` of the
     reservation is in UTC. A `part` of the respondents answers; without it all of them do. `before`
-    is the MAC of the previous entry in hexadecimal, and empty for the first entry.
+    is the MAC of the previous entry in hexadecimal, and empty for the first entry. Entries of
+    format 3 have no `row_order`.
     """
 
     number: int
@@ -103,6 +120,13 @@ class Entry:
     time: str
     part: Part | None = None
     before: str = ""
+    row_order: RowOrder | None = None
+
+    @property
+    def answering(self) -> int:
+        """The number of records of the respondents that answer."""
+        of, take = (self.part.of, self.part.take) if self.part else (1, 1)
+        return self.records.records * take // of - self.records.records * (take - 1) // of
 
     @property
     def partition(self) -> tuple[int, str, str] | None:
@@ -126,30 +150,6 @@ def counted(epsilon: Number | None) -> Number:
     if exact < 0:
         raise DeniableError(f"epsilon is {epsilon}; it is at least 0")
     return exact
-
-
-def total_of(epsilons: Iterable[Number]) -> Number:
-    """Return the exact sum of `epsilons`; math.inf if one of them is infinite."""
-    found = list(epsilons)
-    return math.inf if math.inf in found else sum((Fraction(each) for each in found), Fraction())
-
-
-def composed_epsilon(entries: Iterable[Entry]) -> Number:
-    """Return the exact epsilon of all `entries` of a population; math.inf if one is infinite.
-
-    Epsilons add up (sequential composition). But a respondent belongs to only one part of a
-    partition, so the parts of one partition count by their maximum (parallel composition).
-    """
-    alone: list[Number] = []
-    partitions: dict[tuple[int, str, str], dict[int, list[Number]]] = {}
-    for entry in entries:
-        if entry.part is None or entry.partition is None:
-            alone.append(entry.epsilon)
-        else:
-            parts = partitions.setdefault(entry.partition, {})
-            parts.setdefault(entry.part.take, []).append(entry.epsilon)
-    largest = (max(map(total_of, parts.values())) for parts in partitions.values())
-    return total_of([*alone, *largest])
 
 
 def _text(epsilon: Number) -> str:
@@ -192,7 +192,7 @@ def canonical(plan: Any) -> bytes:
 def content_of(entry: Entry, key: bytes) -> bytes:
     """Return the file of an `entry`: a line of JSON, and the MAC of that line under a `key`."""
     values = {
-        "format": FORMAT,
+        "format": FORMAT if entry.row_order is None else WITH_ORDER,
         **{name: getattr(entry, name) for name in _PLAIN},
         "epsilon": _text(entry.epsilon),
         "part": None if entry.part is None else asdict(entry.part),
@@ -204,6 +204,9 @@ def content_of(entry: Entry, key: bytes) -> bytes:
             "identifiers": [_in_hexadecimal(each) for each in entry.records.identifiers],
         },
     }
+    if (order := entry.row_order) is not None:
+        epsilon = None if order.epsilon is None else _text(order.epsilon)
+        values["row_order"] = asdict(order) | {"epsilon": epsilon}
     line = json.dumps(values)  # ASCII
     return f"{line}\n{_mac(line, key)}\n".encode("ascii")
 
@@ -235,15 +238,17 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
         if not hmac.compare_digest(check, _mac(line, key)):
             raise ValueError("its MAC does not follow from its line and the ledger's key")
         values = json.loads(line)
-        if values["format"] != FORMAT:
+        if values["format"] not in (FORMAT, WITH_ORDER):
             raise ValueError(f"format {values['format']!r}, which this version does not support")
         part, epsilon, records = values["part"], values["epsilon"], values["records"]
         if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
             raise ValueError(f"epsilon {epsilon!r}")
+        order = values["row_order"] if values["format"] == WITH_ORDER else None
         entry = Entry(
             **{name: values[name] for name in _PLAIN},
             part=None if part is None else Part(**part),
             epsilon=math.inf if epsilon == "infinite" else Fraction(epsilon),
+            row_order=None if order is None else _order_from(order),
             records=RecordDigests(
                 records["whole"],
                 records["number"],
@@ -259,6 +264,11 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
             f"{file}: this entry is damaged ({error}); restore it from a copy: the total needs it"
         ) from None
     return entry
+
+
+def _order_from(values: Mapping[str, Any]) -> RowOrder:
+    epsilon = None if values["epsilon"] is None else Fraction(values["epsilon"])
+    return RowOrder(**{**values, "epsilon": epsilon, "matched": tuple(values["matched"])})
 
 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:

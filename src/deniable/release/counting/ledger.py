@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from deniable.channels import Number
-from deniable.errors import DataError, DeniableError
+from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
 from deniable.plans import Part
+from deniable.release.counting.composition import composed_epsilon, shuffled_total
 from deniable.release.counting.entries import (
     HEADS,
     Entry,
     Overlap,
     RecordDigests,
+    RowOrder,
     add_entry,
     canonical,
-    composed_epsilon,
     counted,
     epsilon_text,
     mac_of,
@@ -162,6 +163,10 @@ class Ledger:
         """Return the exact epsilon, or math.inf, of a `population`; see `composed_epsilon`."""
         return composed_epsilon(self.entries(population))
 
+    def shuffled_total(self, population: str) -> tuple[Number, Number]:
+        """Return (epsilon, delta) of the public folders of a `population` alone, exact."""
+        return shuffled_total(self.entries(population))
+
     def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
         """Return the overlap of `records` with each release of a `population`."""
         found = (overlap(records, each.release, each.records) for each in self.entries(population))
@@ -176,6 +181,7 @@ class Ledger:
         epsilon: Number | None,
         consent: str | None = None,
         part: Part | None = None,
+        row_order: RowOrder | None = None,
     ) -> Entry:
         """Count a release before its draw; afterwards the entry is on the disk.
 
@@ -191,9 +197,11 @@ class Ledger:
         under the key of the ledger. The `epsilon` is None or infinite if no finite epsilon holds. A
         float counts as it is written, .1 as 1/10; `Fraction(epsilon)` is the exact float. The data
         owner gives the `consent`, a text that the error of a further release states. The `part` of
-        the respondents that answers is public; by default all of them do.
+        the respondents that answers is public; by default all of them do. The `row_order` is for
+        `shuffled_total`.
         """
         new = _new_entry(population, release, plan, records, epsilon, part)
+        new = replace(new, row_order=row_order)
         folder = self._folder_of(population)
         with _as_errors(self.folder):
             for _ in range(ATTEMPTS):
@@ -204,6 +212,8 @@ class Ledger:
                     sync_folder(folder)  # the process that made it may be dead
                     return begun
                 self._refuse_without_consent(new, entries, consent)
+                for name in _matched(new):
+                    refuse_unknown("earlier release", name, [each.release for each in entries])
                 before = mac_of(entries[-1], self._entry_key) if entries else ""
                 new = replace(new, number=len(entries) + 1, before=before)
                 if add_entry(folder, new, self._entry_key):
@@ -323,12 +333,17 @@ def _refuse_bad_name(what: str, name: str) -> None:
         )
 
 
+def _matched(entry: Entry) -> tuple[str, ...]:
+    return entry.row_order.matched if entry.row_order else ()
+
+
 def _refuse_another(begun: Entry, new: Entry) -> None:
     differences = {
         "another plan or another key": begun.plan != new.plan,
         "other records, or the same in another order": begun.records.whole != new.records.whole,
         f"epsilon {epsilon_text(begun.epsilon)}": begun.epsilon != new.epsilon,
         "another part of the respondents": begun.part != new.part,
+        "other matched releases": _matched(begun) != _matched(new),
     }
     if other := [what for what, differs in differences.items() if differs]:
         raise DeniableError(
