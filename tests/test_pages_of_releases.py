@@ -75,3 +75,16 @@ def test_the_commands_of_the_ledger(survey: Path) -> None:
     outputs = [run(line) for line in lines_of("docs/ledger.md", "Make and read a ledger")]
     assert (survey / "ledger").is_dir()
     assert len(outputs) == 2
+
+
+def test_the_commands_of_two_persons_and_of_a_withdrawal(survey: Path) -> None:
+    drafting = lines_of("README.md", "Protect your own file")[0]
+    run(drafting)
+    declare(survey / "survey.yaml")
+    page = "docs/production-releases.md"
+    outputs = [run(line) for line in lines_of(page, "Approval by a second person")]
+    assert "data protection unit approves the plan of methods unit" in outputs[2]
+    assert (survey / "release" / "private" / "approval.json").exists()
+    (withdrawal,) = lines_of(page, "Withdraw a release")
+    assert "a corrected one adds its epsilon" in run(withdrawal)
+    assert (survey / "release" / "public" / "WITHDRAWN.txt").exists()

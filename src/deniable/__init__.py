@@ -8,6 +8,7 @@ Import the names for your own programs from here. Each is loaded when it is firs
   `make_questionnaire`, `compare`, `expected_errors`, `epsilon_for`, `explore`, `read_plan`,
   `write_plan`, `verify_plan`; `protect`, in memory `randomize`; and estimates from a release:
   `Released`
+- the process of an agency: `approve_plan`, `verify_release`, `withdraw_release`
 - channels, which randomize answers: `Channel`, `KeepOrReplace`, `DenseChannel`, `ProductChannel`,
   `channel_to_json`, `channel_from_json`, `read_channel`, `write_channel`; `SystemRandomSource`,
   the source of random numbers for releases

@@ -94,7 +94,10 @@ from .records import (
     read_parquet as read_parquet,
 )
 from .release import (
+    approve_plan as approve_plan,
     protect as protect,
+    verify_release as verify_release,
+    withdraw_release as withdraw_release,
 )
 from .rrba import (
     Aggregator as Aggregator,

@@ -80,4 +80,6 @@ def test_no_folder_has_a_test_and_a_production_release(
     said = capsys.readouterr().err
     assert "give the test release another name" in said
     assert "a test release is stored there; name another folder" in said
-    assert content(tmp_path) == before
+    after = content(tmp_path)
+    assert b'"event":"refused","release":"trial"' in after.pop("ledger/log.jsonl")
+    assert after == before

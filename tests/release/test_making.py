@@ -76,7 +76,7 @@ def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path
     private = {path.name for path in (folder / "private").iterdir()}
     states = {JOURNAL_FILE, "receipt.json"}
     owner = {"risk.csv", "exact_cells.csv", "outside_bounds.csv"}
-    assert private - owner == states | {"entry.json", "published.json"}
+    assert private - owner == states | {"entry.json", "published.json", "log.jsonl"}
     assert mode(folder / "private") == 0o700
     assert {mode(path) for path in (folder / "private").iterdir()} == {0o600}
     assert mode(folder / "public") == 0o777  # by the umask
@@ -135,10 +135,13 @@ def test_made_again_nothing_is_drawn_and_nothing_counted(kind: str, tmp_path: Pa
     first = made(kind, tmp_path)
     private = content(tmp_path / "small" / "private")
     del private["published.json"]  # it has the time of the records
+    log = private.pop("log.jsonl")
     assert made(kind, tmp_path) == first
     (tmp_path / "small" / RECEIPT).unlink()
     assert made(kind, tmp_path) == first
-    assert content(tmp_path / "small" / "private").items() >= private.items()
+    again = content(tmp_path / "small" / "private")
+    assert again.items() >= private.items()
+    assert again["log.jsonl"].startswith(log)
     assert len(Ledger(tmp_path / "ledger").entries("people")) == 1
 
 

@@ -51,7 +51,9 @@ def test_more_than_the_limit_is_refused_and_leaves_nothing(tmp_path: Path, recor
     assert "'age'" not in message
     assert "Correct the bounds" in message
     assert "the proportion 0.03 (outside_bounds" in message
-    assert content(tmp_path) == before
+    after = content(tmp_path)
+    assert after.pop("ledger/log.jsonl").count(b'"event":"refused"') == 2
+    assert after == before
     assert {each.name for each in tmp_path.iterdir()} == {"ledger", "records.csv"}
 
 

@@ -21,6 +21,7 @@ with job(snakemake):
         quasi_identifiers=settings.quasi_identifiers,
         outside_bounds=settings.outside_bounds,
         place=KeyPlace(**params.place),
+        approval=settings.approval,
         data_source=data_source(settings, given.source),
         settings=settings.stated(),
     )

@@ -1,5 +1,6 @@
 """The plan of a public folder, and tables of estimates for files, marked with their release."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pandas as pd
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json
 from deniable.plans import Plan, read_plan
-from deniable.release import PUBLIC, TEST, refuse_other_files
+from deniable.release import PUBLIC, TEST, refuse_other_files, withdrawal_of
 
 PLAN = "plan.json"
 MARKS = ("mode", "data_source")
@@ -26,6 +27,8 @@ def plan_in(folder: Path) -> Plan:
             f"{inside or 'the folder public/ that deniable protect left'}"
         )
     refuse_other_files(folder)
+    if note := withdrawal_of(folder):
+        warnings.warn(f"{folder}: {note}. Do not use its estimates", stacklevel=4)
     return read_plan(folder / PLAN)
 
 

@@ -64,7 +64,7 @@ def _problem(options: argparse.Namespace) -> DeniableError | None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            import_module(f"deniable.cli.{options.command.replace('-', '_')}").run(options)
+            import_module(f"deniable.cli.{options.module}").run(options)
     except BrokenPipeError:
         raise
     except DeniableError as error:

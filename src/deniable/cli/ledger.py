@@ -12,7 +12,7 @@ HEADER = ("population", "number", "release", "epsilon", "part", "time", "total")
 def run(options: argparse.Namespace) -> None:
     """Make the ledger of the `options`, or print its releases, each with the total up to it."""
     if options.action == "init":
-        ledger = Ledger.init(options.folder)
+        ledger = Ledger.init(options.folder, options.two_persons)
         print(f"{ledger.folder}: a new ledger; keep it confidential, and back it up")
         return
     ledger = named_ledger(options.ledger)

@@ -15,6 +15,7 @@ NAME = re.compile(rf'\s*(?:"((?:[^"]|"")+)"|({BARE}))\s*(,|\Z)')
 FORM = 'write sex,income, with quotes around a name that has a comma: "odd, name",sex'
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
 FILE = "records: CSV, Parquet (a file or a folder) or Arrow"
+PUBLIC = "public folder of a release"
 MAX_DIGITS = 18  # of a seed
 
 
@@ -74,12 +75,12 @@ def parser() -> argparse.ArgumentParser:
         title="commands", metavar="COMMAND", required=True, dest="command"
     )
 
-    def command(name: str, summary: str) -> argparse.ArgumentParser:
+    def command(name: str, summary: str, module: str = "") -> argparse.ArgumentParser:
         about, _, examples = COMMANDS[name].partition("\n\n")
         added: argparse.ArgumentParser = commands.add_parser(
             name, help=summary, description=about, epilog=examples, formatter_class=raw
         )
-        added.set_defaults(parser=added)
+        added.set_defaults(parser=added, module=module or name.replace("-", "_"))
         return added
 
     _add_channel(command("channel", "privacy of a channel, and estimates").add_argument)
@@ -90,6 +91,15 @@ def parser() -> argparse.ArgumentParser:
     _add_plan(command("plan", "choose mechanisms at an exact epsilon").add_argument)
     _add_ledger(command("ledger", "count releases by population"))
     _add_protect(command("protect", "protect your own file by a plan").add_argument)
+    add = command("approve", "approve a plan as a second person", "process").add_argument
+    add("plan", metavar="PLAN.json", type=Path, help="a plan made with --author NAME")
+    add("--name", required=True, metavar="NAME", help="name or role of the second person")
+    add("--out", required=True, type=_path, metavar="APPROVAL.json", help="file of the approval")
+    add = command("verify", "verify a public folder without key or records", "process").add_argument
+    add("public", metavar="PUBLIC", type=Path, help=PUBLIC)
+    add = command("withdraw", "withdraw a wrong release", "process").add_argument
+    add("public", metavar="PUBLIC", type=Path, help=PUBLIC)
+    add("--reason", required=True, metavar="TEXT", help="the reason, on one line; it is published")
     _add_secure_sum(command("secure-sum", "count pairs in files of several parties"))
     _add_estimate(command("estimate", "estimate from the public folder alone"))
     _add_rrba(command("rrba", "collect tables between processes"))
@@ -167,6 +177,8 @@ def _add_plan(add: Callable[..., Any]) -> None:
     text = "instead of --epsilon: options of a plan of any kind, as under plan in a config"
     add("--settings", type=Path, metavar="PLAN.yaml", help=text)
     add("--matrices", type=_path, metavar="M.csv", help="also write all matrices to this file")
+    text = "name or role of the author, for an approval by another person; it is published"
+    add("--author", metavar="NAME", help=text)
     text = "order of the protected records (default: permuted)"
     add("--order", choices=("permuted", "as_in_file"), default="permuted", help=text)
     _add_tables(add)
@@ -187,6 +199,8 @@ def _add_protect(add: Callable[..., Any]) -> None:
     add("--quasi-identifiers", **COLUMNS, help="columns that an intruder may know, for risk.csv")
     text = "largest proportion of a column's values outside its bounds (default: 0.01)"
     add("--outside-bounds", type=float, default=0.01, metavar="P", help=text)
+    text = "approval of the plan by a second person, from deniable approve"
+    add("--approval", metavar="APPROVAL.json", type=Path, help=text)
     add("--key-folder", type=Path, help="place of the key until publication")
 
 
@@ -194,6 +208,8 @@ def _add_ledger(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
     init = actions.add_parser("init", help="make a ledger", description="Make a ledger.")
     init.add_argument("folder", metavar="FOLDER", type=_path, help="new, or an empty folder")
+    text = "refuse releases without an approval of their plan by a second person"
+    init.add_argument("--two-persons", action="store_true", help=text)
     text = "list releases and totals, and check all entries"
     show = actions.add_parser("show", help=text, description=f"{text.capitalize()}.")
     show.add_argument("--ledger", metavar="FOLDER", type=_path, help=LEDGER_HELP)

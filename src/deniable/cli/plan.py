@@ -66,15 +66,18 @@ def run(options: argparse.Namespace) -> None:
         others = "--settings, --beta, --breach or --within"
         raise DeniableError(f"{asked}; or {others} in place of --epsilon")
     if options.settings is not None:
-        used = ("settings", "schema", "out", "data", "accept", "matrices", "for_error", "records")
-        with_tables = options.for_error or options.records
-        _refuse_ignored(options, (*used, "table") if with_tables else used)
+        own = ("settings", "schema", "out", "data", "accept", "matrices", "for_error", "records")
+        used = (
+            (*own, "author", "table") if options.for_error or options.records else (*own, "author")
+        )
+        _refuse_ignored(options, used)
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "plan", PLAN)
     refuse_overwriting(options.matrices, [*inputs, options.out], "table of matrices", MATRICES)
     schema = read_schema(options.schema)
     data = RecordsFile.open(options.data, schema) if options.data else None
     plan = (_by_settings if options.settings else _by_options)(options, schema, data)
+    plan = plan if options.author is None else replace(plan, author=options.author)
     needed = [*_records_needed(plan, options), *_expected(plan, options, schema)]
     write_plan(options.out, plan)
     unique = [] if data is None else _unique_weights(plan, data)

@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> None:
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
         outside_bounds=options.outside_bounds,
         matched=options.matched or (),
+        approval=options.approval,
         progress=_shown_progress(sys.stderr.isatty()),
     )
     population = str(plan.schema.population)
@@ -78,9 +79,10 @@ def run(options: argparse.Namespace) -> None:
 def _make_test_release(options: argparse.Namespace) -> None:
     from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
 
-    if options.ledger or options.consent or options.key_folder or options.matched:
-        given = "--ledger, --consent, --key-folder and --matched"
-        options.parser.error(f"argument --test: leave out {given}")
+    given = (options.ledger, options.consent, options.key_folder, options.matched, options.approval)
+    if any(given):
+        names = "--ledger, --consent, --key-folder, --matched and --approval"
+        options.parser.error(f"argument --test: leave out {names}")
     protect_test(
         options.file,
         read_plan(options.plan).for_population(options.population),

@@ -38,6 +38,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "version": VERSION,
         "kind": plan.kind,
         "made_by": plan.made_by,
+        **({} if plan.author is None else {"author": plan.author}),
         "part": None if plan.part is None else asdict(plan.part),
         "unit": plan.unit,
         "epsilon": {
@@ -92,6 +93,7 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
             "order": given["order"],
             "part": None if part is None else Part(part["of"], part["take"], part["seed"]),
             "made_by": str(given["made_by"]),
+            "author": given.get("author"),
         }
         if "requirement" in given:
             from deniable.privacy import Requirement  # noqa: PLC0415 - few plans have one

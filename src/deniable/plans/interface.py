@@ -72,6 +72,9 @@ class Plan(ABC):
         The requirement that took the place of an epsilon; the channels must meet it.
     made_by : str
         Program and version.
+    author : str, optional
+        Name or role of the person who made the plan, for an approval by another person
+        (`dataclasses.replace` gives a plan an author). The published plan has it too.
 
     Raises
     ------
@@ -95,8 +98,11 @@ class Plan(ABC):
     part: Part | None = None
     requirement: "Requirement | None" = None
     made_by: str = f"deniable {__version__}"
+    author: str | None = None
 
     def __post_init__(self) -> None:
+        if self.author is not None:
+            refuse_no_name(self.author)
         refuse_unknown("origin of mechanisms", self.chosen_from, get_args(Origin))
         refuse_unknown("order", self.order, get_args(Order))
         refuse_unaccepted(self.risks, self.accept, self.schema)
@@ -346,6 +352,12 @@ class Plan(ABC):
     @abstractmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "Plan":
         """Rebuild a plan from its `own` fields of `to_json` and the `fields` of `Plan`."""
+
+
+def refuse_no_name(name: object) -> None:
+    """Raise `DeniableError` if this is not a `name` of a person: 1 to 200 characters, no signs."""
+    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= 200):
+        raise DeniableError(f"{shown(name)} is not a name of a person; give 1 to 200 characters")
 
 
 def refuse_no_plan(plan: object, remedy: str = "make one by deniable.make_plan") -> None:

@@ -24,6 +24,10 @@ RISKS: Mapping[str, str] = MappingProxyType(
         "drafted": "categories or bounds were drafted from the records; no epsilon covers this",
         "chosen_by_data": "channels or clusters were chosen by the original records; no epsilon "
         "covers this choice",
+        "bounds_from_refusals": "bounds or categories were changed after a refusal by the original "
+        "records; no epsilon covers this choice",
+        "epsilon_from_test": "epsilon was chosen after a test release of the original records; no "
+        "epsilon covers this choice",
         "records_dropped": "records with missing values are left out, so their number is revealed",
         "identifiers_released": "identifiers are released unchanged, so each record shows to which "
         "respondent it belongs",
@@ -53,6 +57,8 @@ KEPT_BACK_RISK = (
     "error, as those of the randomized values; no finite epsilon holds for the choice of the "
     "matrices, so keep the plan with the matrices confidential"
 )
+BY_OWNER = ("bounds_from_refusals", "epsilon_from_test")
+"""Choices by the data that only the owner knows; they hold if they are accepted."""
 RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
 """Kinds of columns that are released unchanged if the risk is accepted."""
 
@@ -67,7 +73,7 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
         "drafted": bool(schema.drafted),
         "chosen_by_data": chosen_from in BY_DATA,
         "records_dropped": any(each.missing.policy == "drop" for each in schema.randomized),
-        **{name: name in accept for name in RELEASED_KINDS.values()},
+        **{name: name in accept for name in (*BY_OWNER, *RELEASED_KINDS.values())},
     }
     own = {"chosen_by_data": SHOWN_BY_SUM} if chosen_from == BY_SUM else {}
     weights = [each for each in schema.columns if each.kind == "weight"]

@@ -30,6 +30,11 @@ from .making import (
     protect as protect,
     protect_test as protect_test,
 )
+from .process import (
+    approve_plan as approve_plan,
+    verify_release as verify_release,
+    withdraw_release as withdraw_release,
+)
 from .receipts import (
     RECEIPT as RECEIPT,
     fault_of_records as fault_of_records,
@@ -39,6 +44,7 @@ from .receipts import (
     refuse_other_settings as refuse_other_settings,
     refuse_production as refuse_production,
     refuse_test as refuse_test,
+    withdrawal_of as withdrawal_of,
 )
 from .records import OriginalRecords as OriginalRecords
 from .risk import (

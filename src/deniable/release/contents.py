@@ -10,7 +10,7 @@ from string import Template
 from typing import Any
 
 from deniable.files import sha256, write_json, write_text
-from deniable.plans import Plan
+from deniable.plans import Guarantee, Plan
 from deniable.records import shortened
 from deniable.release.counting import counted_epsilon, epsilon_text
 from deniable.release.receipts import SUMS, names_in
@@ -183,16 +183,21 @@ def _changed(plan: Plan) -> str:
 
 def _promises(plan: Plan) -> Iterator[str]:
     for guarantee in plan.guarantees:
-        conditions = " ".join(f"Condition: {text}" for text in guarantee.conditions)
-        if math.isinf(guarantee.epsilon):
-            yield f"No finite epsilon is proved for {guarantee.unit}. {conditions}".strip()
-            continue
-        shown = epsilon_text(counted_epsilon(guarantee.epsilon))
-        yield (
-            f"Epsilon of {guarantee.unit}: {shown}, proved and rounded up. If its original values "
-            "were different, each randomized result would have at least "
-            f"exp(-{shown}) times the probability. {conditions}"
-        ).strip()
+        meaning = " ".join(f"Condition: {text}" for text in guarantee.conditions)
+        if math.isfinite(guarantee.epsilon):
+            meaning = (
+                "If its original values were different, each randomized result would have at least "
+                f"exp(-{epsilon_text(counted_epsilon(guarantee.epsilon))}) times the probability. "
+            ) + meaning
+        yield f"{epsilon_line(guarantee)} {meaning}".strip()
+
+
+def epsilon_line(guarantee: Guarantee) -> str:
+    """Return the sentence on the epsilon of a `guarantee`, which later versions keep as it is."""
+    if math.isinf(guarantee.epsilon):
+        return f"No finite epsilon is proved for {guarantee.unit}."
+    shown = epsilon_text(counted_epsilon(guarantee.epsilon))
+    return f"Epsilon of {guarantee.unit}: {shown}, proved and rounded up."
 
 
 def _formulas(schema: Schema) -> str:

@@ -1,15 +1,20 @@
-"""Store the ledger entry and the journal of a release, and compare releases with their ledger.
+"""Store ledger entry, journal and log of a release, and compare releases with their ledger.
 
 The journal has the digests of the original and protected records, the plan and the versions. It is
 written once, after the draw. If several processes start at once, the ledger decides between them
-before the draw: it gives one number to one process only.
+before the draw: it gives one number to one process only. The log has a line of JSON for each event.
 """
 
+import errno
+import hashlib
 import os
 import platform
+import pwd
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,15 @@ from pydantic.dataclasses import dataclass
 
 from deniable import __version__
 from deniable.errors import DeniableError
-from deniable.files import read_json, replace_durably, write_once
+from deniable.files import (
+    PRIVATE_FILE,
+    json_line,
+    read_json,
+    replace_durably,
+    sync_folder,
+    write_once,
+)
+from deniable.plans import Plan, plan_to_json
 from deniable.release.counting import Entry, Ledger, RecordDigests, canonical
 from deniable.release.keys import PRIVATE, PUBLIC, PlaceOfKey
 
@@ -172,3 +185,99 @@ def warn_of_overlaps(ledger: Ledger, population: str, release: str, records: Rec
                 "to this one's. Name that population if the respondents are the same",
                 stacklevel=2,
             )
+
+
+def refuse_another_plan(
+    name: str, folder: Path, published: Mapping[str, Any], document: Mapping[str, Any]
+) -> None:
+    """Raise `DeniableError` if a release of a `name` in a `folder` was published by another plan.
+
+    `published` is the published document of its plan, and `document` the one of the owner.
+    """
+    public = folder / PUBLIC
+    try:
+        stored = read_json(public / "plan.json")
+        facts = stored.pop("release")["ledger"]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise DeniableError(
+            f"{public / 'plan.json'}: damaged or edited since it was made; restore it from a copy"
+        ) from None
+    if facts != {fact: entry_of(folder)[fact] for fact in FACTS}:
+        raise DeniableError(
+            f"{public / 'plan.json'}: another entry of the ledger than in {folder / PRIVATE}; "
+            "restore both folders from a copy"
+        )
+    whole = canonical(journal_of(folder).plan)  # matrices may be kept back from the published one
+    if (canonical(stored), whole) != (canonical(published), canonical(document)):
+        raise DeniableError(
+            f"{public}: release {name!r} was published by another plan; give this one a new name"
+        )
+
+
+LOG: str = "log.jsonl"
+MAX_MESSAGE = 4000  # characters of a refusal
+
+
+def utc_now() -> str:
+    """Return the time in UTC, in ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def plan_digest(plan: Plan) -> str:
+    """Return the SHA-256 of the document of a `plan`, in hexadecimal."""
+    return hashlib.sha256(canonical(plan_to_json(plan))).hexdigest()
+
+
+def facts_of(plan: Plan) -> dict[str, Any]:
+    """Return the facts on a `plan` for the log: population, digest, author, accepted risks."""
+    facts = {"population": plan.schema.population, "plan": plan_digest(plan)}
+    return facts | {"author": plan.author, "accepted": list(plan.accept)}
+
+
+def append_event(folder: Path, event: str, **facts: Any) -> None:
+    """Append an `event` with its `**facts`, plain JSON values, to the log in a private `folder`.
+
+    The line also has time, user of the operating system, and version. One write appends it, and it
+    is on the disk on return. If a full disk cut an earlier line, the new one begins on a line of
+    its own. Raises `OSError` if the line cannot be written.
+    """
+    about = {"time": utc_now(), "user": _user(), "deniable": __version__, "event": event}
+    line = json_line(about | facts).encode("utf-8", "backslashreplace") + b"\n"
+    file = folder / LOG
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    handle = os.open(file, flags, PRIVATE_FILE)
+    try:
+        size = os.fstat(handle).st_size
+        cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+        line = b"\n" * cut + line
+        if os.write(handle, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    if not size:
+        sync_folder(folder)
+
+
+def _user() -> str:
+    with suppress(KeyError):
+        return pwd.getpwuid(os.geteuid()).pw_name
+    return str(os.geteuid())  # a container may have no name for its user
+
+
+@contextmanager
+def refusals_logged(folder: Path, ledger: Ledger, plan: Plan, release: str) -> Iterator[None]:
+    """Log an error of the block as a refusal of a `release` by a `plan`.
+
+    The log is the one of the release in a `folder` once the `ledger` has counted it, and before
+    that the one of the ledger, because a refused release has no folder.
+    """
+    try:
+        yield
+    except DeniableError as error:
+        counted = (folder / PRIVATE / ENTRY_FILE).exists()
+        where = folder / PRIVATE if counted else ledger.folder
+        with suppress(OSError):  # the error itself is more important
+            facts = facts_of(plan) | {"message": str(error)[:MAX_MESSAGE]}
+            append_event(where, "refused", release=release, **facts)
+        raise

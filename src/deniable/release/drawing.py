@@ -179,7 +179,8 @@ class Release:
             *map(str, refused),
             "Look at the smallest and largest values of the column. Correct the bounds in the "
             "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make a "
-            f"new plan; or accept the proportion {enough:g} (outside_bounds, --outside-bounds)",
+            f"new plan; or accept the proportion {enough:g} (outside_bounds, --outside-bounds). A "
+            "plan with bounds that follow from this message needs --accept bounds_from_refusals",
         ]
         raise DeniableError("\n  ".join(lines))
 

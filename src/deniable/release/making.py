@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 from deniable.errors import DeniableError, named_types
 from deniable.files import (
     folder_written_whole,
-    read_json,
     remove_abandoned,
     sha256,
     sync_folder,
@@ -44,11 +43,14 @@ from deniable.plans import Plan, refuse_no_plan
 from deniable.release.contents import SEED_NOTICE
 from deniable.release.counted import (
     ENTRY_FILE,
-    FACTS,
     Journal,
+    append_event,
     current_versions,
     entry_of,
+    facts_of,
     journal_of,
+    refusals_logged,
+    refuse_another_plan,
     refuse_uncounted,
     store_entry,
     store_journal,
@@ -89,6 +91,7 @@ from deniable.release.receipts import (
 from deniable.release.records import Progress, silent
 
 if TYPE_CHECKING:
+    from deniable.release.process import Approval
     from deniable.release.settings import DataSource
 
 DRAFT = ".draft."
@@ -110,6 +113,7 @@ def protect(
     settings: Mapping[str, Any] | None = None,
     outside_bounds: float = MAX_OUTSIDE,
     matched: Sequence[str] = (),
+    approval: Path | str | None = None,
     progress: Progress = silent,
 ) -> None:
     """Make the production release of a file by a plan: folders ``public`` and ``private``.
@@ -135,50 +139,52 @@ def protect(
     `settings`, plain JSON values, are stored for a comparison with later runs. `outside_bounds` is
     the largest proportion, from 0 to 1, of a column's values that may lie outside its public
     bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``.
-    Rows can be `matched` with those of earlier releases by name, for example in a panel.
-    `progress` receives a step, the number of records done, and the number of all (0: unknown yet).
+    Rows can be `matched` with those of earlier releases by name, for example in a panel. The
+    `approval` is a file of `deniable.approve_plan`, which some ledgers require. `progress` receives
+    a step, the number of records done, and the number of all (0: unknown yet).
     """
-    counting = named_ledger(ledger)
+    counting, place = named_ledger(ledger), place or KeyPlace()
     refuse_no_plan(plan)
-    own = plan.for_population(population)
-    if own.schema.population is None:
-        raise DeniableError(
-            "no population is stated. Epsilons of all releases of the same people are added, so "
-            "name them: population in the schema, --population NAME, or population of the release "
-            "in a config"
-        )
-    refuse_no_proportion(outside_bounds)
-    release = opened_release(
-        source, own, folder, name, quasi_identifiers, data_source, "production", progress
-    )
-    release = replace(release, matched=tuple(dict.fromkeys(matched)))
-    _refuse_taken(release, counting)
-    published = release.folder / PUBLIC
-    state = state_of(Path(source)) if isinstance(source, str | Path) else None
-    digests = release.records.read(counting.key)
-    if not published.exists():  # before anything is stored
-        release.refuse_records(outside_bounds)
-    assert digests is not None
-    drawn = None
-    if published.exists():
-        if _counted(release, counting).records.whole != digests.whole:
+    with refusals_logged(Path(folder), counting, plan, name or Path(folder).resolve().name):
+        own = plan.for_population(population)
+        if own.schema.population is None:
             raise DeniableError(
-                f"release {release.name!r} was published from other records; give a new "
-                "release of these records another name (its epsilon adds to the total)"
+                "no population is stated. Epsilons of all releases of the same people are added, "
+                "so name them: population in the schema, --population NAME, or population of the "
+                "release in a config"
             )
-    elif (release.folder / RECEIPT).exists():
-        raise DeniableError(
-            f"{published}: release {release.name!r} was published there, and is missing; "
-            "restore it from a copy: a release is drawn only once"
+        refuse_no_proportion(outside_bounds)
+        release = opened_release(
+            source, own, folder, name, quasi_identifiers, data_source, "production", progress
         )
-    else:
-        try:
-            drawn = _publish(release, digests, counting, consent, place or KeyPlace(), settings)
-        except (DeniableError, OSError):
-            # Another process may have published it meanwhile, and removed drafts and key.
-            if not published.exists():
-                raise
-    _finish(release, counting, place or KeyPlace(), drawn, state)
+        release = replace(release, matched=tuple(dict.fromkeys(matched)))
+        _refuse_taken(release, counting)
+        published = release.folder / PUBLIC
+        state = state_of(Path(source)) if isinstance(source, str | Path) else None
+        digests = release.records.read(counting.key)
+        assert digests is not None
+        drawn = None
+        if published.exists():
+            if _counted(release, counting).records.whole != digests.whole:
+                raise DeniableError(
+                    f"release {release.name!r} was published from other records; give a new "
+                    "release of these records another name (its epsilon adds to the total)"
+                )
+        elif (release.folder / RECEIPT).exists():
+            raise DeniableError(
+                f"{published}: release {release.name!r} was published there, and is missing; "
+                "restore it from a copy: a release is drawn only once"
+            )
+        else:  # before anything is stored
+            approved = _approved(own, approval, counting)
+            release.refuse_records(outside_bounds)
+            try:
+                drawn = _publish(release, digests, counting, consent, place, settings, approved)
+            except (DeniableError, OSError):
+                # Another process may have published it meanwhile, and removed drafts and key.
+                if not published.exists():
+                    raise
+        _finish(release, counting, place, drawn, state)
 
 
 def protect_test(
@@ -230,6 +236,14 @@ def protect_test(
         write_json(private / PLAN_FILE, release.document, private=True)
 
 
+def _approved(plan: Plan, approval: Path | str | None, ledger: Ledger) -> "Approval | None":
+    if approval is None and not ledger.two_persons:
+        return None
+    from deniable.release.process import approval_of  # noqa: PLC0415 - few releases have one
+
+    return approval_of(plan, approval)
+
+
 def _refuse_taken(release: Release, ledger: Ledger) -> None:
     """Refuse a folder of another release, a file in place of it, or a ledger without its entry."""
     folder, public = release.folder, release.folder / PUBLIC
@@ -249,6 +263,7 @@ def _publish(
     consent: str | None,
     place: KeyPlace,
     settings: Mapping[str, Any] | None,
+    approved: "Approval | None",
 ) -> str | None:
     """Publish a release and return the SHA-256 of its list; None if another process did."""
     folder, population = release.folder, _population(release)
@@ -260,6 +275,11 @@ def _publish(
     counted = release.name in [each.release for each in ledger.entries(population)]
     key = key_for(release.name, folder, label, counted, place)
     facts = store_entry(folder, ledger, _reserved(release, ledger, key, digests, consent), settings)
+    about = {"release": release.name, **facts_of(release.plan)}
+    if approved is not None:
+        approved.store(folder / PRIVATE)
+        about["approved_by"] = approved.approved_by
+    append_event(folder / PRIVATE, "counted", **about, entry=facts["entry"])
     with tempfile.TemporaryDirectory(
         prefix=DRAFT, dir=folder / PRIVATE, ignore_cleanup_errors=True
     ) as draft:
@@ -318,7 +338,7 @@ def _finish(
             f"{public}: not the records that were drawn for release {release.name!r}; restore the "
             "folder from a copy, or give the release a new name"
         )
-    _refuse_another_plan(release)
+    refuse_another_plan(release.name, folder, release.published, release.document)
     sync_tree(public)
     for each in (folder, folder.parent):
         sync_folder(each)
@@ -334,31 +354,9 @@ def _finish(
     for metadata in folder.glob("*.provenance.json"):  # left by a test release
         metadata.unlink(missing_ok=True)
     store_states(folder, records)
+    about = {"release": release.name, **facts_of(release.plan), "entry": entry_of(folder)["entry"]}
+    append_event(private, "verified" if done else "published", **about)
     write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
-
-
-def _refuse_another_plan(release: Release) -> None:
-    folder, public = release.folder, release.folder / PUBLIC
-    try:
-        published = read_json(public / PLAN_FILE)
-        facts = published.pop("release")["ledger"]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise DeniableError(
-            f"{public / PLAN_FILE}: damaged or edited since it was made; restore it from a copy"
-        ) from None
-    if facts != {name: entry_of(folder)[name] for name in FACTS}:
-        raise DeniableError(
-            f"{public / PLAN_FILE}: another entry of the ledger than in {folder / PRIVATE}; "
-            "restore both folders from a copy"
-        )
-    whole = canonical(journal_of(folder).plan)  # matrices may be kept back from the published one
-    if (canonical(published), whole) != tuple(
-        canonical(each) for each in (release.published, release.document)
-    ):
-        raise DeniableError(
-            f"{public}: release {release.name!r} was published by another plan; give this one a "
-            "new name"
-        )
 
 
 def _counted(release: Release, ledger: Ledger) -> Entry:

@@ -12,6 +12,8 @@ from deniable.release.keys import KEY_FILE, PRIVATE, PUBLIC
 
 SUMS = "SHA256SUMS"
 """The list of the files of a public folder, in the format of the command sha256sum."""
+WITHDRAWN = "WITHDRAWN.txt"
+"""The note in a public folder that withdraws the release; not a file of the release itself."""
 RECEIPT = f"{PRIVATE}/receipt.json"
 """The last file of a production release."""
 STATES_FILE = "published.json"
@@ -33,9 +35,21 @@ def sums_of(public: Path) -> dict[str, str]:
 
 
 def names_in(public: Path) -> set[str]:
-    """Return the names of all files and links below a `public` folder; links are not followed."""
+    """Return the names of all files and links below a `public` folder; links are not followed.
+
+    A note that withdraws the release is left out.
+    """
     files = (file for file in public.rglob("*") if file.is_symlink() or not file.is_dir())
-    return {file.relative_to(public).as_posix() for file in files}
+    names = {file.relative_to(public).as_posix() for file in files}
+    return names if (public / WITHDRAWN).is_symlink() else names - {WITHDRAWN}
+
+
+def withdrawal_of(public: Path | str) -> str | None:
+    """Return the first line of the note that withdraws the release in a `public` folder, if any."""
+    note = Path(public) / WITHDRAWN
+    if not note.is_file():
+        return None
+    return note.read_text("utf-8", errors="replace").partition("\n")[0]
 
 
 def refuse_other_files(public: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -81,6 +82,11 @@ class ReleaseSettings(Strict):
     matched: list[str] = Field(default_factory=list)
     """Earlier releases with rows that can be matched with these rows, for example of a panel. The
     ledger adds their local ε in both totals."""
+    author: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Name or role of the author of the plan. A plan file has its own."""
+    approval: Annotated[str, Field(min_length=1)] | None = None
+    """Path of the approval of the plan by a second person, from `deniable approve`. If it is
+    given, or the ledger requires approvals, a production release is refused without it."""
     accept: list[str] = Field(default_factory=list)
     """Names of the risks that the data owner accepts (config/README.md#risks)."""
     quasi_identifiers: list[str] = Field(default_factory=list)
@@ -104,6 +110,8 @@ class ReleaseSettings(Strict):
             raise ValueError(f"{given} of data and file given; allowed: one of them")
         if self.file is not None and self.file.schema_file is None and self.plan_file is None:
             raise ValueError("file.schema is missing; allowed: the path of the file's schema")
+        if self.author is not None and self.plan_file is not None:
+            raise ValueError("author is given with a plan file; allowed: deniable plan --author")
         if self.mode == "production" and self.population is None and self.data is not None:
             raise ValueError(
                 "population is missing; allowed: a name for the respondents (or the survey and "
@@ -168,6 +176,7 @@ class ReleaseSettings(Strict):
                 own = schema.model_copy(update={"population": self.population or schema.population})
             inputs = PlanInputs(own, data, released or {}, tuple(self.accept))
             plan = settings_from(self.plan).plan(inputs)
+            plan = plan if self.author is None else replace(plan, author=self.author)
         self.refuse_another_plan(plan)
         return plan
 

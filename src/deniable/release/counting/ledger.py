@@ -37,7 +37,7 @@ from deniable.release.counting.entries import (
     read_chain,
 )
 
-KEY_FILE, POPULATIONS = "key", "populations"
+KEY_FILE, POPULATIONS, TWO_PERSONS = "key", "populations", "two-persons"
 KEY_BYTES = 32
 LEDGER_VARIABLE = "DENIABLE_LEDGER"
 """The environment variable that names a ledger."""
@@ -97,10 +97,11 @@ class Ledger:
         """A digest of the key, which reveals nothing of it."""
 
     @classmethod
-    def init(cls, folder: Path | str) -> "Ledger":
+    def init(cls, folder: Path | str, two_persons: bool = False) -> "Ledger":
         """Make a ledger in a `folder`, and return it. No other function makes one.
 
-        Raises `DeniableError` if the folder exists and is not empty, or cannot be written.
+        With `two_persons` each release needs an approval of its plan by a second person. Raises
+        `DeniableError` if the folder exists and is not empty, or cannot be written.
         """
         at = Path(folder)
         with _as_errors(at):
@@ -119,9 +120,16 @@ class Ledger:
                 raise
             if not made:
                 raise DeniableError(f"{at}: another process made a ledger there; use that one")
+            if two_persons:
+                put_once(at / TWO_PERSONS, b"")
             for name in (HEADS, POPULATIONS):
                 private_folder(at / name)
         return cls(at)
+
+    @property
+    def two_persons(self) -> bool:
+        """Whether each release needs an approval of its plan by a second person."""
+        return (self.folder / TWO_PERSONS).exists()
 
     @property
     def _entry_key(self) -> bytes:
