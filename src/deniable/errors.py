@@ -112,6 +112,12 @@ def from_extras() -> Iterator[None]:
         raise MissingExtraError(message) from error
 
 
+def refuse_no_name(name: object) -> None:
+    """Raise `DeniableError` if this is not a `name` of a person: 1 to 200 characters, no signs."""
+    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= 200):
+        raise DeniableError(f"{shown(name)} is not a name of a person; give 1 to 200 characters")
+
+
 def refuse_unknown(what: str, given: str, known: Iterable[str]) -> None:
     """Raise `DeniableError` unless `given`, the name of `what`, is one of the `known` names."""
     names = list(known)

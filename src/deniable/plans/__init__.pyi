@@ -36,7 +36,6 @@ from .interface import (
     Plan as Plan,
     Watch as Watch,
     randomize as randomize,
-    refuse_no_name as refuse_no_name,
     refuse_no_plan as refuse_no_plan,
 )
 from .kinds import (

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DeniableError, named_types, refuse_unknown, shown
+from deniable.errors import DeniableError, named_types, refuse_no_name, refuse_unknown, shown
 from deniable.plans.parts import Part, answering_batches
 from deniable.plans.risks import BY_DATA, Origin, refuse_unaccepted, released_columns, schema_risks
 from deniable.records import Microdata
@@ -352,12 +352,6 @@ class Plan(ABC):
     @abstractmethod
     def from_json(cls, own: Mapping[str, Any], fields: Mapping[str, Any]) -> "Plan":
         """Rebuild a plan from its `own` fields of `to_json` and the `fields` of `Plan`."""
-
-
-def refuse_no_name(name: object) -> None:
-    """Raise `DeniableError` if this is not a `name` of a person: 1 to 200 characters, no signs."""
-    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= 200):
-        raise DeniableError(f"{shown(name)} is not a name of a person; give 1 to 200 characters")
 
 
 def refuse_no_plan(plan: object, remedy: str = "make one by deniable.make_plan") -> None:

@@ -8,9 +8,9 @@ from typing import Literal
 from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
-from deniable.errors import DataError, DeniableError, shown
+from deniable.errors import DataError, DeniableError, refuse_no_name, shown
 from deniable.files import write_json, write_once
-from deniable.plans import Plan, read_plan, refuse_no_name
+from deniable.plans import Plan, read_plan
 from deniable.release.counted import plan_digest, utc_now
 from deniable.release.counting import canonical
 from deniable.texts import read_given_json
