@@ -322,8 +322,14 @@ def test_columns_of_several_forms_are_pooled() -> None:
     assert plan.table_of(["a"]).asked == pytest.approx(2 / 3)
     # The channels of a differ, since the clusters have 6 and 4 cells.
     assert plan.table_of(["a"]).reports.size == 4
-    even = make_questionnaire(schema(dict.fromkeys("abc", 2)), 1.5, "pairs")
-    assert even.table_of(["a"]).reports.size == 2
+    sizes = dict.fromkeys("abc", 2)
+    even = make_questionnaire(schema(sizes), 1.5, "pairs")
+    assert even.table_of(["a"]).reports.size == 2  # equal channels are one
+    released = Released(randomize(frame(3000, sizes), even, DRAWS), even)
+    for name in "abc":
+        margin = released.margins([name])
+        assert 1800 < margin["records"].iloc[0] < 2200
+        assert margin["consistent"].to_numpy() == pytest.approx(margin["estimate"].to_numpy())
 
 
 def test_analyses_use_the_tables_of_forms() -> None:

@@ -28,7 +28,7 @@ FOLDER = "results/releases/{{release}}"
 
 
 def pattern(test, own):
-    return "own" if own else "columns|strata|masked"
+    return "own" if own else "columns|strata|masked|asked"
 
 
 releases = SimpleNamespace(pattern=pattern)
@@ -58,7 +58,7 @@ def records_of(wildcards):
 
 rule all:
     input:
-        expand("results/checks/{{release}}.csv", release=["columns", "strata", "masked"]),
+        expand("results/checks/{{release}}.csv", release=["columns", "strata", "masked", "asked"]),
         "results/checks/private/own.csv",
         expand("results/estimates/{{release}}/numbers.csv", release=["columns", "masked"]),
         expand("results/estimates/{{release}}/item_sets.csv", release=["columns", "masked"]),
@@ -113,6 +113,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chain")
     publish(folder, "columns", deniable.make_plan(schema(), 3.0), survey())
     publish(folder, "own", deniable.make_plan(schema(), 3.0), survey())
+    publish(folder, "asked", deniable.make_questionnaire(schema(), 3.0, "pairs"), survey())
     publish(folder, "strata", StrataPlan.from_schema(schema(), ["sex"], retention=0.6), survey())
     masked = plan_by("histograms", schema=schema_of_sizes("parquet"))
     publish(folder, "masked", masked, table_of_sizes().to_pandas())
@@ -138,7 +139,7 @@ def read(chain: Path, release: str, file: str) -> pd.DataFrame:
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("release", ["columns", "strata", "masked", "own"])
+@pytest.mark.parametrize("release", ["columns", "strata", "masked", "own", "asked"])
 def test_every_table_says_that_it_is_a_test_of_a_surrogate(chain: Path, release: str) -> None:
     for file in FILES:
         table = read(chain, release, file)
@@ -147,7 +148,7 @@ def test_every_table_says_that_it_is_a_test_of_a_surrogate(chain: Path, release:
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("release", ["columns", "strata"])
+@pytest.mark.parametrize("release", ["columns", "strata", "asked"])
 def test_tables_are_those_of_the_public_folder(chain: Path, release: str) -> None:
     released = deniable.Released(chain / "results" / "releases" / release / "public")
     margins = read(chain, release, "margins.csv")
@@ -158,7 +159,11 @@ def test_tables_are_those_of_the_public_folder(chain: Path, release: str) -> Non
     assert set(pairs["columns"]) == {"sex x job", "sex x owner", "job x owner"}
     assert set(read(chain, release, "consistent.csv")["columns"]) == set(pairs["columns"])
     assert len(read(chain, release, "independence.csv")) == 3
-    assert len(read(chain, release, "synthetic.parquet")) == RECORDS
+    synthetic = read(chain, release, "synthetic.parquet")
+    if release == "asked":
+        assert "leaves no randomized records of all columns" in synthetic["note"].item()
+    else:
+        assert len(synthetic) == RECORDS
 
 
 @pytest.mark.workflow
@@ -194,6 +199,10 @@ def test_test_releases_are_compared_with_the_original_records(chain: Path) -> No
     distances = found["strata"].query("check == 'distance'").set_index("columns")
     assert distances.loc["sex x job", ["consistent", "weights", "synthetic"]].notna().all()
     assert len(found["masked"])
+    asked = read_table(checks / "asked.csv").query("check == 'coverage'")
+    assert asked["original"].notna().all()
+    assert asked["covered"].mean() > 0.5
+    assert asked["coverage"].isna().all()
     private = checks / "private"
     assert (private.stat().st_mode & 0o077) == 0
     assert len(read_table(private / "own.csv"))

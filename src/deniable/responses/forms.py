@@ -97,6 +97,7 @@ class Forms:
             if len(by_blocks) > 1:
                 if not way.whole:
                     continue  # other forms have these columns in other clusters
+                way = replace(way, whole_cluster=None)  # there are several
                 key = way.channel.matrix()[way.order].round(12).tobytes()
             found.setdefault(key, (way, []))[1].extend(forms)
         if not found:
