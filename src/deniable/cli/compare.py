@@ -75,7 +75,8 @@ def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
     # By default the tables are compared as clusters.
     clusters = options.cluster or (tables if way["clusters"] else [])
     words = ["deniable", "plan", str(options.schema), "--epsilon", f"{way['epsilon']:.12g}"]
-    words += ["--split", way["split"]]
+    words += way["split"].split() if way["split"].startswith("ask ") else ["split", way["split"]]
+    words[-2] = f"--{words[-2]}"
     words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
     return shlex.join([*words, *option_words(options, tables, clusters), "--out", "plan.json"])
 

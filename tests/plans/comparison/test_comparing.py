@@ -82,6 +82,30 @@ def test_the_least_error_is_recommended_at_each_epsilon() -> None:
     assert told == {"margins", "pairs", "a x b"}
 
 
+def test_forms_show_the_better_design_of_many_columns() -> None:
+    names = [f"c{number}" for number in range(16)]
+    columns = [COLUMNS[0] | {"name": name} for name in names]
+    about = {"format": "deniable-schema", "version": 1, "population": "survey"}
+    sixteen = schema_from_dict(about | {"file": {"kind": "arrow"}, "columns": columns})
+    records = pa.table({name: ["x", "y"] * 6000 for name in names})
+    found = compare(records, sixteen, [2.0], prior={})
+    rows = found.table.set_index("split")
+    # The variance of 750 records of 12,000, without the one of all records, in closed form.
+    e = np.exp(2)
+    one = (16 * (e / (e - 1) ** 2 + 0.25) - 0.25) / 12_000
+    assert rows.loc["ask 1", "margins"] == pytest.approx(np.sqrt(one), rel=1e-9)
+    assert np.isnan(rows.loc["ask 1", "pairs"])
+    joint = KeepOrReplace.of_epsilon(4, 2.0).covariance(np.full(4, 0.25), 100)[0, 0] * 100
+    pair = (120 * joint - 0.25 * 0.75) / 12_000
+    assert rows.loc["ask pairs", "pairs"] == pytest.approx(np.sqrt(pair), rel=1e-6)
+    assert rows.loc["ask pairs", "recommended"]
+    assert found.recommendation[0].startswith("epsilon 2: best, ask pairs. Its root mean")
+    assert rows.loc["even", "margins"].iloc[0] > 3 * rows.loc["ask pairs", "margins"]
+    two = compare(records.select(names[:2]), sixteen.only(names[:2]), [0.5], prior={})
+    assert two.recommendation[0].startswith("epsilon 0.5: best, ask 1. ")
+    assert "Tables of other columns cannot be estimated" in two.recommendation[0]
+
+
 def test_by_a_public_prior_only_the_number_of_records_counts() -> None:
     other = pa.table({"a": ["y"] * 400, "b": ["r"] * 400, "n": ["1"] * 400})
     first, second = (compare(each, schema(), [1.0], prior={}) for each in (TABLE, other))

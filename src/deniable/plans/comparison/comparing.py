@@ -1,6 +1,7 @@
 """Expected errors of each mechanism at each epsilon, for the data owner, without random draws."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -21,6 +22,7 @@ from deniable.plans.blocks import (
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
+from deniable.plans.comparison.in_forms import FormErrors
 from deniable.plans.making import protocol_of, with_distributions
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, schema_from_dict
@@ -38,6 +40,9 @@ WAYS: tuple[tuple[str, Split], ...] = (
     *((kind, "even") for kind in MECHANISMS if kind != INVARIANT),
 )
 """Mechanism and budget allocation of each compared plan."""
+ASK = "ask "
+ASKED = (1, 2, "pairs")
+"""Columns of a record in compared split questionnaires, which have the best mechanisms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,8 @@ def compare(
 
     The errors have closed forms, and no random numbers are drawn. Columns and clusters count as
     independent of each other. Each mechanism is compared for all columns that can have it; others
-    have the best one. The best mechanism for each column is compared with three budget allocations.
+    have the best one. The best mechanism for each column is compared with three budget allocations,
+    and in split questionnaires (`make_questionnaire`), where each record has some of the columns.
     Stated tables that have no column in common are also compared as clusters.
 
     Parameters
@@ -133,6 +139,12 @@ def compare(
                     continue
                 if row is not None:
                     rows.append(row | {"clusters": label})
+            for ask in ASKED:
+                with suppress(DeniableError):  # of too few or too many columns
+                    found_in = FormErrors(schema, blocks, ask, epsilon)
+                    exact, way = found_in.forms.epsilon, (BEST, f"{ASK}{ask}")
+                    row = _numbers(schema, epsilon, exact, way, found_in.excess, stated, records)
+                    rows.append(row | {"clusters": label})
         found.append(_marked(rows, stated))
     table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
     chosen_from = BY_DATA if prior is None else BY_PRIOR
@@ -157,22 +169,37 @@ def _row(
     if mechanism not in (BEST, *(each.kind for each in choices)):
         return None
     exact = protocol_of(schema, blocks, choices).epsilon
-    names = schema.domain().names
 
     @cache
     def moment(number: int, part: tuple[str, ...]) -> float:
         return blocks[number].second_moments(choices[number].channel, part)
 
+    def excess(names: tuple[str, ...]) -> float:
+        table = ExpectedTable.of(blocks, names)
+        return table.excess({each: moment(*each) for each in table.parts})
+
+    return _numbers(schema, epsilon, exact, (mechanism, split), excess, tables, records)
+
+
+def _numbers(
+    schema: Schema,
+    epsilon: float,
+    exact: float,
+    way: tuple[str, str],
+    excess: Callable[[tuple[str, ...]], float],
+    tables: Sequence[tuple[str, ...]],
+    records: int,
+) -> dict[str, Any]:
+    names = schema.domain().names
+
     def error(asked: Sequence[tuple[str, ...]]) -> float:
-        expected = [ExpectedTable.of(blocks, table) for table in asked]
-        excess = [table.excess({each: moment(*each) for each in table.parts}) for table in expected]
-        return float(np.sqrt(np.mean(excess) / records)) if excess else float("nan")
+        return float(np.sqrt(np.mean([*map(excess, asked)]) / records)) if asked else float("nan")
 
     return {
         "epsilon": float(epsilon),
         "exact_epsilon": exact,
-        "mechanism": mechanism,
-        "split": split,
+        "mechanism": way[0],
+        "split": way[1],
         "clusters": "",
         "posterior_of_1_percent": float(largest_posterior(PRIOR_PROBABILITY, float(np.exp(exact)))),
         "margins": error([(name,) for name in names]),
@@ -183,7 +210,8 @@ def _row(
 
 def _label(row: Mapping[str, Any]) -> str:
     clusters = f", clusters {row['clusters']}" if row["clusters"] else ""
-    return f"{row['mechanism']}, split {row['split']}{clusters}"
+    split = row["split"] if row["split"].startswith(ASK) else f"split {row['split']}"
+    return f"{row['mechanism']}, {split}{clusters}"
 
 
 def _marked(
@@ -191,7 +219,8 @@ def _marked(
 ) -> tuple[pd.DataFrame, str]:
     """Return the rows of one epsilon, with the recommended one marked, and its reason."""
     names = [" x ".join(table) for table in tables] or ["margins"]
-    errors = [float(np.sqrt(np.mean([row[name] ** 2 for name in names]))) for row in rows]
+    squares = np.array([[row[name] ** 2 for name in names] for row in rows])
+    errors = np.sqrt(np.nan_to_num(squares, nan=np.inf).mean(axis=1)).tolist()
     order = sorted(range(len(rows)), key=lambda number: float(f"{errors[number]:.9g}"))
     best, *rest = order
     others = [number for number in rest if errors[number] > errors[best] * (1 + SAME)]
@@ -201,6 +230,8 @@ def _marked(
     )
     if others:
         reason += f", against {errors[others[0]]:.4g} by {_label(rows[others[0]])}"
+    if np.isnan(rows[best]["pairs"]) and not np.isnan(rows[0]["pairs"]):
+        reason += ". Tables of other columns cannot be estimated, so state those that you need"
     if errors[best] > GUESSED:
         reason += (
             f". A guess between 0 and 1 has a smaller error ({GUESSED:.2f}): leave columns out, "

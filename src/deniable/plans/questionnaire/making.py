@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, named_types, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
     Block,
@@ -23,15 +23,16 @@ from deniable.plans.questionnaire.plan import QuestionnairePlan
 from deniable.privacy import Requirement
 from deniable.randomized_response import Protocol
 from deniable.responses import Forms
-from deniable.schema import Schema
+from deniable.schema import Schema, schema_from_dict
 
 Ask = int | Literal["pairs"] | Sequence[Sequence[str | Sequence[str]]]
 FormBlocks = tuple[tuple[str, ...], ...]
 MAX_FORMS = 2000
 
 
+@named_types
 def make_questionnaire(
-    schema: Schema,
+    schema: Schema | str | Mapping[str, Any],
     epsilon: float | Requirement,
     ask: Ask = 1,
     *,
@@ -53,7 +54,7 @@ def make_questionnaire(
 
     Parameters
     ----------
-    schema : Schema
+    schema : Schema, or its YAML text or plain values
     epsilon : float, above 0, or Requirement
         Of a whole record, as in `make_plan`.
     ask : int, "pairs" or sequence of forms
@@ -81,6 +82,7 @@ def make_questionnaire(
     >>> plan.epsilon, len(plan.protocol.forms), plan.epsilon_by_changed_attribute()["a"]
     (2.0, 6, 1.0)
     """
+    schema = schema_from_dict(schema)
     required = epsilon if isinstance(epsilon, Requirement) else None
     target = float(epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon)
     refuse_bad_budget(target)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable.responses import Responses, Table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuestionnairePlan(CategoricalPlan[Forms]):
     """The forms of a split questionnaire.
 
