@@ -101,7 +101,7 @@ def test_forms_show_the_better_design_of_many_columns() -> None:
     assert rows.loc["ask pairs", "recommended"]
     assert found.recommendation[0].startswith("epsilon 2: best, ask pairs. Its root mean")
     assert rows.loc["even", "margins"].iloc[0] > 3 * rows.loc["ask pairs", "margins"]
-    two = compare(records.select(names[:2]), sixteen.only(names[:2]), [0.5], prior={})
+    two = compare(records, sixteen.only(names[:2]), [0.5], prior={})
     assert two.recommendation[0].startswith("epsilon 0.5: best, ask 1. ")
     assert "Tables of other columns cannot be estimated" in two.recommendation[0]
 

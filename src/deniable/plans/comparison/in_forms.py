@@ -8,7 +8,7 @@ import numpy as np
 from deniable.errors import DeniableError
 from deniable.plans.blocks import MAX_CLUSTER, Block, ExpectedTable
 from deniable.plans.choosing import BEST
-from deniable.plans.questionnaire.making import choose_in_forms, forms_of
+from deniable.plans.questionnaire import choose_in_forms, forms_of
 from deniable.records import Domain
 from deniable.responses import Side, cells_of
 from deniable.schema import Schema
