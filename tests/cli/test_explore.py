@@ -1,6 +1,7 @@
 """`deniable explore`: the page in a browser, by keyboard, and what is refused."""
 
 import importlib.resources
+import math
 import re
 import shlex
 from pathlib import Path
@@ -13,7 +14,9 @@ from selenium.webdriver.common.keys import Keys
 from tests.chromium import WIDE, WIDER, asked_for, opened, width
 
 from deniable.cli import main
+from deniable.cli.parser import columns_text
 from deniable.plans import read_plan
+from deniable.privacy import shuffled_epsilon
 
 AXE = importlib.resources.files("axe_core_python") / "axe.min.js"
 AXE_RUN = "const done = arguments[0]; axe.run().then((found) => done(found.violations))"
@@ -23,6 +26,7 @@ return [...document.querySelectorAll(".dots")].map((each) => each.querySelectorA
 ODD = '<b>odd</b> & "q"'
 ANSWER = "<script>alert(1)</script>"
 NARROWEST = 320
+TABLE = columns_text(["q1", ODD])
 EPSILONS = ("0.5", "1", "1.25", "4")
 
 
@@ -47,7 +51,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explore")
     binary = [(f"q{number}", ["no", "yes"]) for number in range(1, 9)]
     schema(folder / "survey.yaml", *binary, (ODD, ["no", ANSWER]))
-    assert explore(folder, "--epsilon", *EPSILONS, "--table", "q1,q2") == 0
+    assert explore(folder, "--epsilon", *EPSILONS, "--table", TABLE) == 0
     return folder / "explore.html"
 
 
@@ -59,6 +63,12 @@ def said(browser: webdriver.Chrome) -> list[str]:
     """Return the sentences on odds and guarantees that are seen."""
     every = browser.find_elements(By.CSS_SELECTOR, ".say")
     return [" ".join(each.text.split()) for each in every if each.is_displayed()]
+
+
+def plan(page: Path, epsilon: str) -> Path:
+    out = page.parent / "even.json"
+    main(["plan", str(page.parent / "survey.yaml"), "--epsilon", epsilon, "--out", str(out)])
+    return out
 
 
 def by_tab(browser: webdriver.Chrome, selector: str) -> webdriver.ActionChains:
@@ -104,6 +114,14 @@ def test_arrow_keys_move_the_slider_and_all_values_change(
     assert "at most 86 and at least 0" in said(browser)[0]
     assert "about 61" in said(browser)[1]
     assert "54.6-fold" in said(browser)[2]
+    # Issue 33: epsilon .61 for 10,000 records, and less for 20,000.
+    file = shuffled_epsilon(read_plan(plan(page, "4")).epsilon, 20_000)
+    assert file is not None
+    factor, chance = re.findall(r"factor of ([\d.]+), apart .* one in ([\d,]+)", said(browser)[3])[
+        0
+    ]
+    assert 1.5 < math.exp(file) <= float(factor) < math.exp(file) + 0.01
+    assert chance == "2,000,000"
     webdriver.ActionChains(browser).send_keys(Keys.HOME).perform()
     assert text(browser, "output") == "0.5"
     live = browser.find_element(By.CSS_SELECTOR, ".bar [aria-live=polite]").text
@@ -126,8 +144,9 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
     by_tab(browser, "#copy").send_keys(Keys.ENTER).perform()
     read = "const done = arguments[0]; navigator.clipboard.readText().then(done, done)"
     copied = browser.execute_async_script(read)
-    words = "deniable plan survey.yaml --epsilon 0.5 --split optimal --table q1,q2 --out plan.json"
-    assert copied == text(browser, "#text") == words
+    words = ["deniable", "plan", "survey.yaml", "--epsilon", "0.5", "--split", "optimal"]
+    assert shlex.split(copied) == [*words, "--table", TABLE, "--out", "plan.json"]
+    assert copied == text(browser, "#text")
     assert text(browser, "#copied") == "Copied."
     monkeypatch.chdir(page.parent)
     assert main(shlex.split(copied)[1:]) == 0
@@ -189,7 +208,7 @@ def test_without_javascript_the_page_has_all_values(browser: webdriver.Chrome, p
 
 def test_the_same_inputs_give_the_same_bytes_without_a_path(page: Path) -> None:
     content = page.read_bytes()
-    assert explore(page.parent, "--epsilon", *EPSILONS, "--table", "q1,q2") == 0
+    assert explore(page.parent, "--epsilon", *EPSILONS, "--table", TABLE) == 0
     assert page.read_bytes() == content
     assert str(page.parent).encode() not in content
     assert not re.search(rb"https?:|src=|@import|url\(", content)
@@ -229,3 +248,19 @@ def test_errors_are_told_in_one_message(tmp_path: Path, capsys: pytest.CaptureFi
         assert [problem in each for each in told if each.startswith("deniable: error: ")] == [True]
         assert not Path(out).exists()
     assert (tmp_path / "other.html").read_text("utf-8").endswith("Mine</title>")
+
+
+def test_accepted_risks_are_named_and_stand_in_the_command(tmp_path: Path) -> None:
+    file = schema(tmp_path / "survey.yaml", ("a", ["x", "y"]))
+    values = yaml.safe_load(file.read_text("utf-8"))
+    values["columns"].append({"name": "person", "kind": "identifier"})
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    assert explore(tmp_path, "--epsilon", "1", "--accept", "identifiers_released") == 0
+    told = (tmp_path / "explore.html").read_text("utf-8")
+    command = "--epsilon 1 --split even --accept identifiers_released --out plan.json"
+    assert command in told
+    _, _, uncovered = told.partition("<strong>No ε covers</strong>")
+    assert "identifier" in uncovered.partition("</ul>")[0]
+    _, _, file_card = told.partition("There is no statement about the whole file")
+    assert "identifier" in file_card.partition("</ul>")[0]
+    assert explore(tmp_path, "--epsilon", "1") == 2

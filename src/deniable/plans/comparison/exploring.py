@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,13 @@ from deniable.plans.blocks import ResponseKind
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.comparison.expected import expected_errors
 from deniable.plans.making import make_plan
-from deniable.privacy import largest_posterior, smallest_posterior
+from deniable.privacy import (
+    default_delta,
+    epsilon_of_unit,
+    largest_posterior,
+    shuffled_epsilon,
+    smallest_posterior,
+)
 from deniable.schema import Schema
 
 EPSILONS = tuple(
@@ -60,11 +66,12 @@ class AnswerOdds:
 class ExploredPlan:
     """A `plan` for a requested `epsilon` of a record and a budget allocation, `split`.
 
-    `errors` are the `expected_errors` of the plan.
+    `errors` are the `expected_errors` of the plan for so many `records`.
     """
 
     epsilon: float
     split: Split
+    records: int
     plan: ColumnsPlan
     errors: pd.DataFrame
 
@@ -77,6 +84,18 @@ class ExploredPlan:
         parity = math.exp(self.plan.epsilon)
         low, high = smallest_posterior(prior, parity), largest_posterior(prior, parity)
         return max(math.floor(100 * low - SLACK), 0), min(math.ceil(100 * high + SLACK), 100)
+
+    @cached_property
+    def file(self) -> tuple[float, float] | None:
+        """(epsilon, delta) of the shuffled file; None without one below the epsilon of a row."""
+        if self.plan.against_shuffling:
+            return None
+        delta = default_delta(self.records)
+        epsilon = shuffled_epsilon(self.plan.epsilon, self.records, delta)
+        if epsilon is None:
+            return None
+        whole, delta = epsilon_of_unit(epsilon, delta, self.plan.records_per_unit)
+        return float(whole), delta
 
     @property
     def odds(self) -> dict[str, AnswerOdds]:
@@ -115,5 +134,5 @@ def explore(
         for split in SPLITS:
             plan = plan_of(epsilon, split=split, responses=responses, prior=prior, accept=accept)
             errors = expected_errors(plan, records, tables, prior=prior).drop_duplicates("columns")
-            found.append(ExploredPlan(epsilon, split, plan, errors))
+            found.append(ExploredPlan(epsilon, split, records, plan, errors))
     return tuple(found)
