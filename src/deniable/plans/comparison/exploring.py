@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.plans.allocation import Split
-from deniable.plans.blocks import ResponseKind
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.comparison.expected import expected_errors
 from deniable.plans.making import make_plan
@@ -40,8 +40,8 @@ class AnswerOdds:
 
     Of 100 people with one of the `answers`, `same` are recorded with it, and `other` of 100 people
     with another answer. If `exact`, these are the rounded probabilities of the channel. Otherwise
-    they are bounds: a yes-or-no answer with the same `epsilon` has these odds. It attains the
-    inequalities of epsilon, which both errors of a test between any two answers satisfy.
+    they are bounds: the odds of a yes-or-no answer with this `epsilon`, which attains the
+    inequalities that the two errors of a test between any two answers satisfy.
     """
 
     answers: Sequence[str]
@@ -53,13 +53,12 @@ class AnswerOdds:
     @classmethod
     def of(cls, answers: Sequence[str], channel: Channel) -> "AnswerOdds":
         """Return the odds of a `channel` for these `answers`, its categories."""
-        parts = channel.weight_and_replacement
-        if parts is not None and np.ptp(parts[1]) == 0:
-            other = float(parts[1][0])
-            same = round(100 * (float(parts[0]) + other))
-            return cls(answers, channel.epsilon, same, round(100 * other), True)
-        same = math.ceil(100 / (1 + math.exp(-channel.epsilon)) - SLACK)
-        return cls(answers, channel.epsilon, same, 100 - same, False)
+        kept, replaced = channel.weight_and_replacement or (0.0, np.arange(2.0))
+        if np.ptp(replaced):
+            same = math.ceil(100 / (1 + math.exp(-channel.epsilon)) - SLACK)
+            return cls(answers, channel.epsilon, same, 100 - same, False)
+        same, other = round(100 * float(kept + replaced[0])), round(100 * float(replaced[0]))
+        return cls(answers, channel.epsilon, same, other, True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +87,12 @@ class ExploredPlan:
     @cached_property
     def file(self) -> tuple[float, float] | None:
         """(epsilon, delta) of the shuffled file; None without one below the epsilon of a row."""
-        if self.plan.against_shuffling:
+        plan, n, delta = self.plan, self.records, default_delta(self.records)
+        found = None if plan.against_shuffling else shuffled_epsilon(plan.epsilon, n, delta)
+        if found is None:
             return None
-        delta = default_delta(self.records)
-        epsilon = shuffled_epsilon(self.plan.epsilon, self.records, delta)
-        if epsilon is None:
-            return None
-        whole, delta = epsilon_of_unit(epsilon, delta, self.plan.records_per_unit)
-        return float(whole), delta
+        epsilon, delta = epsilon_of_unit(found, delta, plan.records_per_unit)
+        return float(epsilon), delta
 
     @property
     def odds(self) -> dict[str, AnswerOdds]:
@@ -113,26 +110,24 @@ def explore(
     epsilons: Sequence[float] = EPSILONS,
     tables: Sequence[Sequence[str]] = (),
     *,
-    clusters: Sequence[Sequence[str]] = (),
-    responses: ResponseKind = "any",
     prior: Mapping[str, Floats] | None = None,
-    accept: Sequence[str] = (),
     progress: Callable[[float], None] = lambda epsilon: None,
+    **options: Any,
 ) -> tuple[ExploredPlan, ...]:
     """Return plans with their expected errors, for each epsilon and budget allocation.
 
     No record is read: the plans are for columns of the `schema` and so many `records`, at least 2.
-    `tables`, `clusters`, `responses`, `prior`, `accept` are as in `deniable.plans.make_plan`. The
-    function `progress` receives each of the `epsilons`, above 0, before its plans are made. Raises
+    `tables`, `prior` and further `options` are as in `deniable.plans.make_plan`. The function
+    `progress` receives each of the `epsilons`, above 0, before its plans are made. Raises
     `DeniableError` if a plan is impossible, a number is out of range, or a risk is not accepted.
     """
     if not epsilons:
         raise DeniableError("no epsilon to explore; give at least one")
-    plan_of, found = partial(make_plan, schema, clusters=clusters, tables=tables), []
+    plan_of, found = partial(make_plan, schema, tables=tables, prior=prior, **options), []
     for epsilon in sorted(set(epsilons)):
         progress(epsilon)
         for split in SPLITS:
-            plan = plan_of(epsilon, split=split, responses=responses, prior=prior, accept=accept)
+            plan = plan_of(epsilon, split=split)
             errors = expected_errors(plan, records, tables, prior=prior).drop_duplicates("columns")
             found.append(ExploredPlan(epsilon, split, records, plan, errors))
     return tuple(found)

@@ -10,8 +10,6 @@ from deniable.plans.comparison.exploring import ExploredPlan
 with from_extras():
     import jinja2
 
-FIRST = 1.0  # the page opens at the nearest epsilon
-
 
 def explore_page(
     settings: Sequence[ExploredPlan], schema: str = "survey.yaml", options: str = ""
@@ -30,7 +28,7 @@ def explore_page(
     environment.filters.update(short=short, at_most=at_most, exp=math.exp)
     return environment.get_template("explore.html.j2").render(
         settings=settings,
-        start=min(settings, key=lambda each: abs(each.epsilon - FIRST)),
+        start=min(settings, key=lambda each: abs(each.epsilon - 1)),
         schema=schema,
         options=options,
     )
