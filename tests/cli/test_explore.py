@@ -156,6 +156,26 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
     assert text(browser, "#copied") == ""
 
 
+def test_a_split_questionnaire_is_chosen_by_keyboard(browser: webdriver.Chrome, page: Path) -> None:
+    opened(browser, page, WIDE)
+    even, _, asked = points(browser)
+    assert asked < even / 2  # one pair of columns at the whole epsilon
+    assert text(browser, "#rows tr .on") == f"± {even:.1f}"
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()  # the last of three
+    assert "--epsilon 1 --ask pairs --table" in text(browser, "#text")
+    assert text(browser, "#rows tr .on") == f"± {asked:.1f}"
+    assert browser.find_element(By.ID, "asked").is_displayed()
+    assert "at most 24 and at least 3" in said(browser)[0]  # of the record, as before
+    # Exact odds of a pair are those of its four cells, so a column has the bound by epsilon 1.
+    assert "at most 74 are recorded as yes" in said(browser)[1]
+
+
+def points(browser: webdriver.Chrome) -> list[float]:
+    """Return the errors of the first column, by allocation."""
+    cells = browser.find_elements(By.CSS_SELECTOR, "#rows tr:first-child [data-error]")
+    return [float(each.text.removeprefix("± ")) for each in cells]
+
+
 def test_a_column_with_html_in_its_name_is_shown_as_text(
     browser: webdriver.Chrome, page: Path
 ) -> None:
@@ -191,7 +211,7 @@ def test_without_javascript_the_page_has_all_values(browser: webdriver.Chrome, p
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         browser.get(page.as_uri())
-        shown = browser.find_element(By.CSS_SELECTOR, "table[data-split=even]").text
+        shown = browser.find_element(By.CSS_SELECTOR, "table[data-split='--split even']").text
         rows = [line.split() for line in shown.splitlines()]
         assert [row[:4] for row in rows if row[0] in EPSILONS] == [
             ["0.5", "6", "16", "1.65-fold"],

@@ -10,7 +10,15 @@ from hypothesis import given, strategies as st
 
 from deniable.channels import MAKERS, KeepOrReplace
 from deniable.errors import DeniableError
-from deniable.plans import EPSILONS, AnswerOdds, ExploredPlan, expected_errors, explore, make_plan
+from deniable.plans import (
+    EPSILONS,
+    AnswerOdds,
+    ExploredPlan,
+    expected_errors,
+    explore,
+    make_plan,
+    make_questionnaire,
+)
 from deniable.schema import Schema, schema_from_dict
 
 
@@ -28,7 +36,11 @@ def nine() -> Schema:
 
 
 def setting(epsilon: float, of: Schema | None = None) -> ExploredPlan:
-    return next(each for each in explore(of or nine(), 20_000, [epsilon]) if each.split == "even")
+    return next(
+        each
+        for each in explore(of or nine(), 20_000, [epsilon])
+        if each.allocation == "--split even"
+    )
 
 
 def test_nine_binary_columns_at_epsilon_1_have_the_odds_computed_by_hand() -> None:
@@ -43,8 +55,15 @@ def test_nine_binary_columns_at_epsilon_1_have_the_odds_computed_by_hand() -> No
 
 def test_errors_are_those_of_the_plan_that_the_command_makes() -> None:
     tables = [("q1", "q2")]
-    for each in explore(nine(), 5000, [0.5, 2.0], tables):
-        plan = make_plan(nine(), each.epsilon, split=each.split, tables=tables)
+    found = explore(nine(), 5000, [0.5, 2.0], tables)
+    ways = ["--split even", "--split optimal", "--ask pairs"]
+    assert [each.allocation for each in found] == ways * 2
+    for each in found:
+        if (allocation := each.allocation) == "--ask pairs":
+            plan = make_questionnaire(nine(), each.epsilon, "pairs", tables=tables)
+        else:
+            split = allocation.removeprefix("--split ")
+            plan = make_plan(nine(), each.epsilon, split=split, tables=tables)
         assert each.plan.epsilon == plan.epsilon <= each.epsilon
         again = expected_errors(plan, 5000, tables)
         assert each.errors["points"].tolist() == again["points"].tolist()
@@ -65,7 +84,7 @@ def exact_bounds(prior: Fraction, epsilon: float) -> tuple[Decimal, Decimal]:
 @given(st.floats(1e-3, 25), st.integers(0, 100))
 def test_bounds_are_rounded_outwards(epsilon: float, percent: int) -> None:
     plan = make_plan(schema(answers("a", "no", "yes")), epsilon)
-    found = ExploredPlan(epsilon, "even", 100, plan, expected_errors(plan, 100))
+    found = ExploredPlan(epsilon, "--split even", 100, plan, expected_errors(plan, 100))
     low, high = found.moved(percent / 100)
     least, most = exact_bounds(Fraction(percent, 100), plan.epsilon)
     assert 0 <= low <= least <= percent <= most <= high <= 100
@@ -100,7 +119,9 @@ def test_odds_of_keep_or_replace_are_entries_of_the_matrix(size: int, epsilon: f
 
 def test_a_larger_epsilon_reveals_more_and_errs_less() -> None:
     three = schema(*(answers(name, "no", "yes") for name in "abc"))
-    found = [each for each in explore(three, 1000, EPSILONS[::-5]) if each.split == "even"]
+    found = [
+        each for each in explore(three, 1000, EPSILONS[::-5]) if each.allocation == "--split even"
+    ]
     assert [each.epsilon for each in found] == sorted(EPSILONS[::-5])
     assert len(EPSILONS) == 40
     assert (EPSILONS[0], EPSILONS[-1]) == (0.1, 10)
@@ -111,7 +132,7 @@ def test_a_larger_epsilon_reveals_more_and_errs_less() -> None:
 
 
 def test_two_tables_with_one_name_are_shown_once() -> None:
-    (found, _) = explore(nine(), 1000, [1.0], [("q1",), ("q1", "q2"), ("q1", "q2")])
+    (found, *_) = explore(nine(), 1000, [1.0], [("q1",), ("q1", "q2"), ("q1", "q2")])
     assert found.errors["columns"].is_unique
     assert len(found.errors) == 10
 
@@ -130,10 +151,10 @@ def test_too_few_records_are_refused() -> None:
 @pytest.mark.parametrize(("epsilon", "file"), [(2.0, 0.16), (4.0, 0.61), (6.0, 5.8), (8.0, None)])
 def test_the_file_has_the_figures_of_issue_33(epsilon: float, file: float | None) -> None:
     plan = make_plan(schema(answers("a", "no", "yes")), epsilon)
-    found = ExploredPlan(epsilon, "even", 10_000, plan, expected_errors(plan, 10_000)).file
+    found = ExploredPlan(epsilon, "--split even", 10_000, plan, expected_errors(plan, 10_000)).file
     assert found == (None if file is None else (pytest.approx(file, rel=0.04), 1e-6))
 
 
 def test_a_file_in_its_original_order_has_no_figure() -> None:
     plan = make_plan(schema(answers("a", "no", "yes")), 1.0, order="as_in_file")
-    assert ExploredPlan(1.0, "even", 100, plan, expected_errors(plan, 100)).file is None
+    assert ExploredPlan(1.0, "--split even", 100, plan, expected_errors(plan, 100)).file is None

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -13,9 +14,10 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.plans.allocation import Split
-from deniable.plans.columns import ColumnsPlan
+from deniable.plans.categorical import CategoricalPlan
 from deniable.plans.comparison.expected import expected_errors
 from deniable.plans.making import make_plan
+from deniable.plans.questionnaire import make_questionnaire
 from deniable.privacy import (
     default_delta,
     epsilon_of_unit,
@@ -55,23 +57,29 @@ class AnswerOdds:
         """Return the odds of a `channel` for these `answers`, its categories."""
         kept, replaced = channel.weight_and_replacement or (0.0, np.arange(2.0))
         if np.ptp(replaced):
-            same = math.ceil(100 / (1 + math.exp(-channel.epsilon)) - SLACK)
-            return cls(answers, channel.epsilon, same, 100 - same, False)
+            return cls.bound(answers, channel.epsilon)
         same, other = round(100 * float(kept + replaced[0])), round(100 * float(replaced[0]))
         return cls(answers, channel.epsilon, same, other, True)
+
+    @classmethod
+    def bound(cls, answers: Sequence[str], epsilon: float) -> "AnswerOdds":
+        """Return bounds on the odds of `answers` that are protected by an `epsilon`."""
+        same = math.ceil(100 / (1 + math.exp(-epsilon)) - SLACK)
+        return cls(answers, epsilon, same, 100 - same, False)
 
 
 @dataclass(frozen=True, eq=False)
 class ExploredPlan:
-    """A `plan` for a requested `epsilon` of a record and a budget allocation, `split`.
+    """A `plan` for a requested `epsilon` of a record and an `allocation` of it to columns.
 
-    `errors` are the `expected_errors` of the plan for so many `records`.
+    The allocation is an option of ``deniable plan``, such as ``--split even``. `errors` are the
+    `expected_errors` of the plan for so many `records`.
     """
 
     epsilon: float
-    split: Split
+    allocation: str
     records: int
-    plan: ColumnsPlan
+    plan: CategoricalPlan[Any]
     errors: pd.DataFrame
 
     def moved(self, prior: float) -> tuple[int, int]:
@@ -96,12 +104,17 @@ class ExploredPlan:
 
     @property
     def odds(self) -> dict[str, AnswerOdds]:
-        """The odds of each column or cluster."""
-        part_of, channels = self.plan.protocol.domain.project, self.plan.channels().items()
-        return {
-            name: AnswerOdds.of(part_of(block).cell_labels(), channel)
-            for (name, channel), block in zip(channels, self.plan.blocks, strict=True)
-        }
+        """The odds of each column and cluster, at its largest epsilon."""
+        found = dict[str, AnswerOdds]()
+        for protocol in self.plan.protocols.values():
+            for names, channel in zip(protocol.clusters, protocol.channels, strict=True):
+                own = AnswerOdds.of(protocol.domain.project(names).cell_labels(), channel)
+                if own.epsilon >= found.get(name := " x ".join(names), own).epsilon:
+                    found[name] = own
+        for name, epsilon in self.plan.epsilon_by_changed_attribute().items():
+            labels = self.plan.schema.domain()[name].categories
+            found.setdefault(name, AnswerOdds.bound(labels, epsilon))
+        return found
 
 
 def explore(
@@ -117,17 +130,28 @@ def explore(
     """Return plans with their expected errors, for each epsilon and budget allocation.
 
     No record is read: the plans are for columns of the `schema` and so many `records`, at least 2.
-    `tables`, `prior` and further `options` are as in `deniable.plans.make_plan`. The function
+    `tables`, `prior` and further `options` are as in `deniable.plans.make_plan`. There is also a
+    split questionnaire, if it is possible, with as many columns as the largest table. The function
     `progress` receives each of the `epsilons`, above 0, before its plans are made. Raises
     `DeniableError` if a plan is impossible, a number is out of range, or a risk is not accepted.
     """
     if not epsilons:
         raise DeniableError("no epsilon to explore; give at least one")
-    plan_of, found = partial(make_plan, schema, tables=tables, prior=prior, **options), []
+    size = max((len(table) for table in tables), default=1)
+    ask: Any = "pairs" if size == 2 else size
+    asked = partial(make_questionnaire, schema, ask=ask, tables=tables, prior=prior, **options)
+    plan_of = partial(make_plan, schema, tables=tables, prior=prior, **options)
+    ways: dict[str, Callable[..., CategoricalPlan[Any]]] = {
+        f"--split {split}": partial(plan_of, split=split) for split in SPLITS
+    }
+    with suppress(DeniableError):  # a questionnaire needs more columns than it asks
+        asked(epsilon=max(epsilons))
+        ways[f"--ask {ask}"] = asked
+    found = []
     for epsilon in sorted(set(epsilons)):
         progress(epsilon)
-        for split in SPLITS:
-            plan = plan_of(epsilon, split=split)
+        for allocation, make in ways.items():
+            plan = make(epsilon=epsilon)
             errors = expected_errors(plan, records, tables, prior=prior).drop_duplicates("columns")
-            found.append(ExploredPlan(epsilon, split, records, plan, errors))
+            found.append(ExploredPlan(epsilon, allocation, records, plan, errors))
     return tuple(found)
