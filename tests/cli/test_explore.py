@@ -248,8 +248,8 @@ def test_errors_are_told_in_one_message(tmp_path: Path, capsys: pytest.CaptureFi
     survey, out = str(tmp_path / "survey.yaml"), str(tmp_path / "explore.html")
     rest = ["--records", "100", "--out"]
     for given, problem in (
-        ([survey, "--records", "1", "--out", out], "give at least 2"),
-        ([survey, "--records", "0", "--out", out], "give at least 2"),
+        ([survey, "--records", "1", "--out", out], "2 or more records"),
+        ([survey, "--records", "0", "--out", out], "2 or more records"),
         ([str(tmp_path / "none.yaml"), *rest, out], "none.yaml"),
         ([str(tmp_path / "broken.yaml"), *rest, out], "broken.yaml"),
         ([str(drafted), *rest, out], "drafted"),
@@ -281,8 +281,8 @@ def test_accepted_risks_are_named_and_stand_in_the_command(tmp_path: Path) -> No
     _, _, uncovered = told.partition("<strong>No ε covers</strong>")
     assert "identifier" in uncovered.partition("</ul>")[0]
     _, _, file_card = told.partition("There is no statement about the whole file")
-    assert "identifier" in file_card.partition("</ul>")[0]
+    assert "identifier" in file_card.partition("</p>")[0]
     assert explore(tmp_path, "--epsilon", "1") == 0  # the identifier is left out
     told = (tmp_path / "explore.html").read_text("utf-8")
     assert "No ε covers" not in told
-    assert "There is no statement about the whole file" not in told
+    assert '<p id="no-file" hidden>' in told

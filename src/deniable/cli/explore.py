@@ -6,15 +6,17 @@ import shlex
 from deniable.cli.compare import option_words, show_progress
 from deniable.cli.outputs import EXPLORATION, refuse_overwriting
 from deniable.cli.plan import prior_files, priors
+from deniable.errors import from_extras
 from deniable.files import write_text
 from deniable.plans import EPSILONS, explore
+from deniable.release import explore_page
 from deniable.schema import read_schema
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the page by the `options`."""
-    from deniable.plans import explore_page  # noqa: PLC0415 - reports a missing extra first
-
+    with from_extras():  # so that a missing extra is reported before the computation
+        import jinja2  # noqa: F401, PLC0415 - slow to import
     inputs = [options.schema, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "page", EXPLORATION)
     schema = read_schema(options.schema)

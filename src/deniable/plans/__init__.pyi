@@ -16,7 +16,6 @@ from .comparison import (
     epsilon_for as epsilon_for,
     expected_errors as expected_errors,
     explore as explore,
-    explore_page as explore_page,
     note_on_guesses as note_on_guesses,
     points_text as points_text,
     records_for_error as records_for_error,

@@ -19,6 +19,7 @@ from .counting import (
     epsilon_text as epsilon_text,
     named_ledger as named_ledger,
 )
+from .exploring import explore_page as explore_page
 from .keys import (
     PRIVATE as PRIVATE,
     PUBLIC as PUBLIC,

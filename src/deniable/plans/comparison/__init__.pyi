@@ -11,6 +11,5 @@ from .exploring import (
     ExploredPlan as ExploredPlan,
     explore as explore,
 )
-from .page import explore_page as explore_page
 from .picture import draw as draw
 from .records import records_for_error as records_for_error

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,7 @@ from deniable.plans.categorical import CategoricalPlan
 from deniable.plans.comparison.expected import expected_errors
 from deniable.plans.making import make_plan
 from deniable.plans.questionnaire import make_questionnaire
-from deniable.privacy import (
-    default_delta,
-    epsilon_of_unit,
-    largest_posterior,
-    shuffled_epsilon,
-    smallest_posterior,
-)
+from deniable.privacy import largest_posterior, smallest_posterior
 from deniable.schema import Schema
 
 EPSILONS = tuple(
@@ -91,16 +85,6 @@ class ExploredPlan:
         parity = math.exp(self.plan.epsilon)
         low, high = smallest_posterior(prior, parity), largest_posterior(prior, parity)
         return max(math.floor(100 * low - SLACK), 0), min(math.ceil(100 * high + SLACK), 100)
-
-    @cached_property
-    def file(self) -> tuple[float, float] | None:
-        """(epsilon, delta) of the shuffled file; None without one below the epsilon of a row."""
-        plan, n, delta = self.plan, self.records, default_delta(self.records)
-        found = None if plan.against_shuffling else shuffled_epsilon(plan.epsilon, n, delta)
-        if found is None:
-            return None
-        epsilon, delta = epsilon_of_unit(found, delta, plan.records_per_unit)
-        return float(epsilon), delta
 
     @property
     def odds(self) -> dict[str, AnswerOdds]:
