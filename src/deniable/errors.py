@@ -90,6 +90,10 @@ class BoundsWarning(UserWarning):
     """Values outside the public bounds of their column, and their number."""
 
 
+class GuessWarning(UserWarning):
+    """Estimated tables with larger errors than a guess without any data."""
+
+
 class WeightsWarning(UserWarning):
     """Released weights that only one record has, and their number."""
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from deniable.analysis.answers import EstimateOptions, Tables, values_of
 from deniable.analysis.estimator import Estimator
+from deniable.analysis.guesses import named_guesses
 from deniable.arrays import Floats
 from deniable.contingency import (
     LogLinearModel,
@@ -215,7 +216,7 @@ def _by_cell(
     ]
     tables = pd.concat(parts, ignore_index=True)
     tables.attrs["left_out"] = left_out
-    return tables
+    return named_guesses(tables, ((each.table.label, each.standard_errors) for each in estimates))
 
 
 def _disagreement(

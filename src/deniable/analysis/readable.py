@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.guesses import note_on_worse
 from deniable.errors import from_extras
 
 DIGITS, WHOLE_FROM = 4, 1000
@@ -35,10 +36,11 @@ def notes_on(answer: pd.DataFrame) -> list[str]:
             f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Intervals "
             "of a proportion can leave [0, 1], because estimates are unbiased."
         )
+    notes += [worse] if (worse := note_on_worse(answer)) else []
     if "outside" in answer and (outside := int(answer["outside"].sum())):
         notes.append(
             f"{outside} of {len(answer)} estimates lie outside [0, 1], by chance. Use the unbiased "
-            "estimates in sums, and show the consistent ones."
+            f"estimates in sums{'' if worse else ', and show the consistent ones'}."
         )
     if "consistent_by" in answer:
         if empty := int(answer["estimate"].isna().sum()):

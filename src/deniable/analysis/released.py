@@ -19,7 +19,8 @@ from deniable.analysis.answers import (
     tables_of,
     values_of,
 )
-from deniable.analysis.estimator import Estimator
+from deniable.analysis.estimator import ColumnValues, Estimator
+from deniable.analysis.guesses import named_guesses
 from deniable.analysis.independence import tested, tested_by_mcindep, tested_tables
 from deniable.analysis.item_sets import ItemSetEstimates
 from deniable.analysis.many_tables import (
@@ -33,6 +34,7 @@ from deniable.analysis.numbers import QUARTILES, summarized
 from deniable.analysis.queries import Query, answered
 from deniable.analysis.results import plan_in
 from deniable.analysis.shrinkage import shrunk
+from deniable.arrays import Floats
 from deniable.channels import Inverse
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
@@ -52,7 +54,8 @@ class Released(ItemSetEstimates):
     distribution, and ``consistent_by`` names its method. Intervals (``ci_low``, ``ci_high``) have a
     ``confidence``, each on its own, for a ``target``. It is the "population" from which the records
     were drawn one by one, or the "file", these records themselves. Records count as one each, or by
-    the released column `weight`, without records of weight 0. Estimates use no privacy budget.
+    the released column `weight`, without records of weight 0. Estimates use no privacy budget. A
+    `GuessWarning` and ``attrs["worse_than_guess"]`` name tables with larger errors than a guess.
 
     Parameters
     ----------
@@ -130,12 +133,13 @@ class Released(ItemSetEstimates):
         """
         tables = [self._table([name]) for name in self._named(names)]
         known, wanted = self._estimator(**options)
-        parts = []
+        parts, errors = [], []
         for table, columns in known.answers(tables, wanted, by_stratum=by_stratum):
+            errors.append(_errors(table, columns))
             (attribute,) = table.domain
             values = pd.Series(values_of(attribute, self._columns[attribute.name]), dtype=object)
             parts.append(pd.DataFrame({"column": attribute.name, "value": values} | columns))
-        return pd.concat(parts, ignore_index=True)
+        return named_guesses(pd.concat(parts, ignore_index=True), errors)
 
     def numbers(
         self,
@@ -187,11 +191,13 @@ class Released(ItemSetEstimates):
         `names`, `by_stratum` and `**options`, and errors, are as in `margins`.
         """
         known, wanted = self._estimator(**options)
+        answers = [*known.answers([self._table(names)], wanted, by_stratum=by_stratum)]
         parts = [
             pd.DataFrame(cells_as_columns(table.domain, self._columns, list(columns)) | columns)
-            for table, columns in known.answers([self._table(names)], wanted, by_stratum=by_stratum)
+            for table, columns in answers
         ]
-        return pd.concat(parts, ignore_index=True)
+        found = pd.concat(parts, ignore_index=True)
+        return named_guesses(found, (_errors(*each) for each in answers))
 
     def pairs(
         self,
@@ -216,8 +222,9 @@ class Released(ItemSetEstimates):
         else:
             chosen = ChosenTables(tuple(map(self._table, tables_of(names))), {})
         known, wanted = self._estimator(**options)
-        parts, pulled = [], dict[tuple[str, str], Any]()
+        parts, errors, pulled = [], [], dict[tuple[str, str], Any]()
         for table, columns in known.answers(chosen.tables, wanted, by_stratum=by_stratum):
+            errors.append(_errors(table, columns))
             key = table.label, columns.get("stratum", "")
             if key not in pulled:
                 there = table.countable and not table.kept_back and len(table.domain) == 2
@@ -230,7 +237,7 @@ class Released(ItemSetEstimates):
             parts.append(pd.DataFrame(about | columns | {"shrunk": pulled[key]}))
         found = pd.concat(parts, ignore_index=True)
         found.attrs["left_out"] = chosen.left_out
-        return found
+        return named_guesses(found, errors)
 
     def query(self, where: Query, **options: Unpack[Options]) -> pd.DataFrame:
         """Return the proportion of records that satisfy all of some conditions, in one row.
@@ -341,3 +348,9 @@ class Released(ItemSetEstimates):
 
     def _table(self, names: Names) -> Table:
         return self.responses.estimable_table(self._named(names))
+
+
+def _errors(table: Table, columns: ColumnValues) -> tuple[str, Floats]:
+    """Return the name of a `table`, in its stratum, and its standard errors in `columns`."""
+    stratum = columns.get("stratum", "")
+    return table.label + (f" in {stratum}" if stratum else ""), columns["standard_error"]

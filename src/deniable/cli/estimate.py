@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import pandas as pd
 from deniable.analysis import Released, as_text, for_reading, notes_on, page, release_of
 from deniable.cli.answers import INDENT, aligned, to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
-from deniable.errors import DeniableError, NoAnswerError, plain
+from deniable.errors import DeniableError, GuessWarning, NoAnswerError, plain
 from deniable.files import write_table, write_text, written_whole
 from deniable.release import counted_epsilon, epsilon_text
 
@@ -25,6 +26,7 @@ def run(options: argparse.Namespace) -> None:
     Raises `NoAnswerError`, with a line for each question without an answer, after all answers.
     """
     _refuse_contradictions(options)
+    warnings.simplefilter("ignore", GuessWarning)  # notes state them
     released = Released(options.public)
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
     asked = _has_question(options) or not made
