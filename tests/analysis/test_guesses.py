@@ -67,7 +67,7 @@ def test_all_tables_of_estimates_name_them() -> None:
     assert some.margins().attrs["worse_than_guess"] == {}
     assert set(some.pairs().attrs["worse_than_guess"]) == {"a x b"}
     none = released(0.15)
-    assert set(none.margins().attrs["worse_than_guess"]) == {"a", "b"}
+    assert set(none.margins().attrs["worse_than_guess"]) == {"a", "b", "c"}
     pairs = {"a x b", "a x c", "b x c"}
     consistent = none.consistent()
     for table in (none.pairs(), consistent.tables, none.two_step(), none.pairs(target="file")):
