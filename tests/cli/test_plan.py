@@ -55,6 +55,24 @@ def test_a_plan_is_made_said_and_verified(folder: Path, capsys: pytest.CaptureFi
     assert "the plan holds" in capsys.readouterr().out
 
 
+def test_the_shuffled_file_is_said_next_to_the_local_epsilon(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = "plan survey.yaml --epsilon 4 --out plan.json --records 10000"
+    assert main(made.split()) == 0
+    said = capsys.readouterr().out
+    assert "record of one respondent: 4, exact" in said
+    assert (
+        "shuffled file of 10,000 records, for somebody who has the public folder alone: epsilon "
+        "0.601, delta 1e-06"
+    ) in said
+    assert main([*made.split(), "--part", "1/4:panel"]) == 0
+    assert "shuffled file of 2,500 records" in capsys.readouterr().out
+    assert main([*made.split(), "--order", "as_in_file"]) == 0
+    said = capsys.readouterr().out
+    assert "no statement of the shuffled file: the rows have no random order" in said
+
+
 def test_matrices_are_written_in_long_form(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,7 +151,7 @@ def _add_plan(add: Callable[..., Any]) -> None:
     add("--breach", nargs=2, metavar=("RHO_1", "RHO_2"), type=_share, help=text)
     text = "instead of --epsilon: the least one with at most ± P points of each --table (or column)"
     add("--within", type=float, metavar="P", help=text)
-    text = "number of records, to print the expected ± points of each column and --table"
+    text = "number of records, to print expected ± points, and the shuffled epsilon"
     add("--records", type=int, metavar="N", help=text)
     add("--out", type=_path, metavar="PLAN.json", help="file of the plan")
     add("--verify", type=Path, metavar="PLAN.json", help="verify this plan instead of making one")

@@ -35,6 +35,7 @@ from deniable.plans import (
     write_plan,
 )
 from deniable.privacy import Requirement, largest_posterior
+from deniable.release import shuffled_file
 from deniable.schema import RecordsFile, Schema, read_schema
 from deniable.validation import read_yaml
 
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
     plan = (_by_settings if options.settings else _by_options)(options, schema, data)
     plan = plan if options.author is None else replace(plan, author=options.author)
     needed = [*_records_needed(plan, options), *_expected(plan, options, schema)]
+    needed += _shuffled(plan, options.records)
     write_plan(options.out, plan)
     unique = [] if data is None else _unique_weights(plan, data)
     print("\n".join([*_text(plan), *unique, *needed, "", f"written: {options.out}"]))
@@ -198,6 +200,20 @@ def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
         "2.3), absolute and relative,",
         "first of proportions of the randomized values, then of estimates:",
         *aligned(heads, rows),
+    ]
+
+
+def _shuffled(plan: Plan, records: int | None) -> list[str]:
+    if records is None:
+        return []
+    part = plan.part
+    found = shuffled_file(plan, records if part is None else max(records // part.of, 1))
+    if found["epsilon"] is None:
+        return ["", f"no statement of the shuffled file: {'; '.join(found['reasons'])}"]
+    return [
+        "",
+        f"shuffled file of {found['records']:,} records, for somebody who has the public folder "
+        f"alone: epsilon {number(found['epsilon'])}, delta {found['delta']:.3g}",
     ]
 
 

@@ -1,6 +1,9 @@
 from .allocation import Split as Split
 from .auditing import AUDIT_COLUMNS as AUDIT_COLUMNS, audit_row as audit_row
-from .batches import randomized as randomized
+from .batches import (
+    randomize as randomize,
+    randomized as randomized,
+)
 from .blocks import count_cells as count_cells
 from .categorical import CategoricalPlan as CategoricalPlan
 from .choosing import BEST as BEST, MECHANISMS as MECHANISMS
@@ -28,13 +31,11 @@ from .document import (
     write_plan as write_plan,
 )
 from .interface import (
-    SHOWN as SHOWN,
     UNIT as UNIT,
     Guarantee as Guarantee,
     Order as Order,
     Plan as Plan,
     Watch as Watch,
-    randomize as randomize,
     refuse_no_plan as refuse_no_plan,
 )
 from .kinds import (

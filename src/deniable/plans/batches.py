@@ -1,14 +1,54 @@
-"""Randomize one Arrow batch by its record numbers, for engines that divide a file."""
+"""Randomize a file in memory, or one Arrow batch by its record numbers for engines."""
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.arrays import Codes
-from deniable.errors import DeniableError
-from deniable.plans.interface import Plan
-from deniable.sampling import KeyedDraws
+from deniable.errors import DeniableError, named_types
+from deniable.plans.interface import Plan, refuse_no_plan
+from deniable.sampling import KeyedDraws, RandomnessSource, SystemRandomSource, refuse_no_source
 from deniable.schema import RecordBatch, RecordsFile, in_classes, plain_type, warn_outside
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@named_types
+def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
+    """Return the protected records of a plan, in memory.
+
+    Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
+    order of the records, so the respondent of each row is known. `deniable.protect` makes a
+    release. A `BoundsWarning` counts values of a column outside its bounds. Raises `DataError` if
+    records contradict the schema. Raises `DeniableError` if the `plan` or the `source` has another
+    type, for example a seed as source.
+
+    Parameters
+    ----------
+    records : path or table
+        The file that the plan's schema describes, or the same as a table.
+    plan : Plan
+        Of any kind.
+    source : Generator, SystemRandomSource or KeyedDraws, optional
+        Source of random numbers; by default the operating system, so that draws differ each time.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the protected file; for collected tables the counts of the answers.
+        `deniable.Released` estimates from it, with the plan.
+    """
+    chance = SystemRandomSource() if source is None else source
+    if not isinstance(chance, KeyedDraws):
+        refuse_no_source(chance)
+    refuse_no_plan(plan)
+    file = RecordsFile.open(records, plan.schema_of_originals, passed=plan.passed)
+    found: pd.DataFrame = pa.concat_tables(plan.randomize(file.portions(), chance)).to_pandas()
+    warn_outside(file.outside.values())
+    return found
 
 
 def randomized(

@@ -1,5 +1,6 @@
 """The interface of all plans."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -9,18 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DeniableError, named_types, refuse_no_name, refuse_unknown, shown
+from deniable.errors import DeniableError, refuse_no_name, refuse_unknown, shown
 from deniable.plans.parts import Part, answering_batches
 from deniable.plans.risks import BY_DATA, Origin, refuse_unaccepted, released_columns, schema_risks
 from deniable.records import Microdata
-from deniable.sampling import (
-    KeyedDraws,
-    Numbers,
-    RandomnessSource,
-    SystemRandomSource,
-    refuse_no_source,
-)
-from deniable.schema import RecordBatch, RecordsFile, Schema, warn_outside
+from deniable.sampling import Numbers, RandomnessSource
+from deniable.schema import RecordBatch, Schema
 
 if TYPE_CHECKING:  # the workflow imports this module at its start, before any computation
     import pandas as pd
@@ -186,6 +181,18 @@ class Plan(ABC):
     def unchanged_groups(self) -> tuple[str, ...]:
         """Columns that are released as they are, and so divide the rows into groups."""
         return self.strata
+
+    @property
+    def against_shuffling(self) -> tuple[str, ...]:
+        """Reasons why a random order of rows adds no guarantee within `unchanged_groups`."""
+        reasons = {
+            "no finite epsilon is proved": math.isinf(self.epsilon),
+            "the rows are not drawn one by one from the records": not self.row_by_row,
+            "the rows have no random order": self.order != "permuted" or not self.of_records,
+        }
+        groups = [f"{name} {SHOWN}" for name in self.strata]
+        found = [why for why, holds in reasons.items() if holds]
+        return (*found, *(each for each in self.not_covered if each not in groups))
 
     @property
     def passed(self) -> tuple[str, ...]:
@@ -358,38 +365,3 @@ def refuse_no_plan(plan: object, remedy: str = "make one by deniable.make_plan")
     """Raise `DeniableError`, with a `remedy`, if this is not a `plan`."""
     if not isinstance(plan, Plan):
         raise DeniableError(f"{shown(plan)} is not a plan; {remedy}")
-
-
-@named_types
-def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
-    """Return the protected records of a plan, in memory.
-
-    Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the
-    order of the records, so the respondent of each row is known. `deniable.protect` makes a
-    release. A `BoundsWarning` counts values of a column outside its bounds. Raises `DataError` if
-    records contradict the schema. Raises `DeniableError` if the `plan` or the `source` has another
-    type, for example a seed as source.
-
-    Parameters
-    ----------
-    records : path or table
-        The file that the plan's schema describes, or the same as a table.
-    plan : Plan
-        Of any kind.
-    source : Generator, SystemRandomSource or KeyedDraws, optional
-        Source of random numbers; by default the operating system, so that draws differ each time.
-
-    Returns
-    -------
-    DataFrame
-        The columns of the protected file; for collected tables the counts of the answers.
-        `deniable.Released` estimates from it, with the plan.
-    """
-    chance = SystemRandomSource() if source is None else source
-    if not isinstance(chance, KeyedDraws):
-        refuse_no_source(chance)
-    refuse_no_plan(plan)
-    file = RecordsFile.open(records, plan.schema_of_originals, passed=plan.passed)
-    found: pd.DataFrame = pa.concat_tables(plan.randomize(file.portions(), chance)).to_pandas()
-    warn_outside(file.outside.values())
-    return found

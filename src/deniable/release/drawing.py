@@ -22,7 +22,7 @@ from deniable.release.keys import PLAN_FILE, TEST, ReleaseKey
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress
 from deniable.release.risk import Risk
-from deniable.release.shuffled import against_shuffling, shuffled_file
+from deniable.release.shuffled import shuffled_file
 from deniable.release.writing import records_writer
 from deniable.sampling import KeyedDraws, Words, by_words
 from deniable.schema import RecordBatch, rows_of, warn_outside
@@ -141,7 +141,7 @@ class Release:
     def row_order(self, key: ReleaseKey) -> RowOrder | None:
         """Return the facts on the order of rows by a `key`; None if they change no total."""
         plan, document = self.plan, self.document
-        known = not against_shuffling(plan) and not plan.unchanged_groups
+        known = not plan.against_shuffling and not plan.unchanged_groups
         if not known and not self.matched:
             return None
         exact = Fraction(counted_epsilon(plan.epsilon)) if known else None

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from deniable.plans import SHOWN, Plan
+from deniable.plans import Plan
 from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
 
 SEED_IS_KNOWN = "the seed of this test release gives the order of the rows"
@@ -19,18 +19,6 @@ STATEMENT = (
 MAX_WRITTEN = 30.0  # epsilons above it have their factor as a power of ten
 
 
-def against_shuffling(plan: Plan) -> list[str]:
-    """Return reasons why a random order of rows by a `plan` adds no guarantee within its groups."""
-    reasons = {
-        "no finite epsilon is proved": math.isinf(plan.epsilon),
-        "the rows are not drawn one by one from the records": not plan.row_by_row,
-        "the rows have no random order": plan.order != "permuted" or not plan.of_records,
-    }
-    groups = [f"{name} {SHOWN}" for name in plan.strata]
-    found = [why for why, holds in reasons.items() if holds]
-    return found + [each for each in plan.not_covered if each not in groups]
-
-
 def shuffled_file(
     plan: Plan, records: int, smallest: int | None = None, *, test: bool = False
 ) -> dict[str, Any]:
@@ -40,7 +28,7 @@ def shuffled_file(
     guarantee holds ``within`` groups: it follows from the number of records of the `smallest` one.
     For a `test` release nothing holds.
     """
-    reasons = [SEED_IS_KNOWN] if test else against_shuffling(plan)
+    reasons = [SEED_IS_KNOWN] if test else list(plan.against_shuffling)
     columns = list(plan.unchanged_groups)
     if not reasons and not columns:
         return _amplified(plan, records)
