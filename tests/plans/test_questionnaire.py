@@ -29,6 +29,7 @@ from deniable.plans import (
     plan_from_json,
     plan_to_json,
     randomized,
+    records_for_error,
     settings_from,
 )
 from deniable.plans.questionnaire import QuestionnairePlan
@@ -390,6 +391,20 @@ def test_numbers_and_missing_values_are_texts_beside_not_asked(kind: str, tmp_pa
     assert (table["a"].eq(NOT_ASKED) ^ table["age"].eq(NOT_ASKED)).all()
     readme = (tmp_path / "made" / "public" / "README.txt").read_text()
     assert "drawn without looking at its values" in " ".join(readme.split())
+
+
+def test_channels_and_matrices_are_named_once() -> None:
+    assert list(plan_of("two").channels()) == ["a", "b", "c"]
+    table = plan_of("pairs").matrices()
+    assert set(table["stratum"]) == {""}
+    assert len(table) == 36 + 16 + 36
+    by_size = plan_of("two, by size")
+    assert set(by_size.channels()) == {
+        f"{n} in form {f + 1}" for f, own in enumerate(("ab", "ac", "bc")) for n in own
+    }
+    assert set(by_size.matrices()["stratum"]) == {"form 1", "form 2", "form 3"}
+    with pytest.raises(DeniableError, match="only a part of the records has values of a"):
+        records_for_error(by_size, 0.05)
 
 
 def test_a_part_of_the_respondents_answers() -> None:

@@ -27,6 +27,7 @@ SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.json"
 TABLES = "studies.multirr_tables"
 GRID = f"{TABLES}.grids[0]"
 PLAN = "releases[0].plan"
+ASKED = {"kind": "questionnaire", "epsilon": 1.0}
 
 
 def placed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -152,6 +153,9 @@ WRONG = [
     (f"{PLAN}.columns", ["age"], f"{PLAN}.columns[0]: 'age' is not a column of the data; allowed"),
     (f"{PLAN}.columns", ["sex", "race", "sex"], f"{PLAN}.columns[2]: 'sex' is named twice; allow"),
     (f"{PLAN}.joint", [["sex", "age"]], f"{PLAN}.joint[0][1]: 'age' is not a column of the data"),
+    (PLAN, ASKED | {"ask": [["sex", ["age"]]]}, f"{PLAN}.ask[0][1]: 'age' is not a column of the"),
+    (PLAN, ASKED | {"ask": 0}, f"{PLAN}: ask: 0; allowed: at least 1, or pairs, or a list"),
+    (PLAN, ASKED | {"beta": 3}, f"{PLAN}: "),
     (f"{PLAN}.p", 1.5, f"{PLAN}: "),
     (f"{PLAN}.epsilon", 1.0, f"{PLAN}: "),
 ]

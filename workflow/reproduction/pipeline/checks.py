@@ -104,6 +104,12 @@ def _named_columns(options: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
     for option in ("joint", "tables"):
         for number, names in enumerate(options.get(option) or ()):
             yield f"{option}[{number}]", names
+    forms = options.get("ask")
+    for number, form in enumerate(forms if isinstance(forms, list) else ()):
+        yield (
+            f"ask[{number}]",
+            [n for own in form for n in ([own] if isinstance(own, str) else own)],
+        )
     yield "clusters.ordinal", (options.get("clusters") or {}).get("ordinal") or []
 
 

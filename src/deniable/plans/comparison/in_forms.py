@@ -25,10 +25,11 @@ class FormErrors:
         self, schema: Schema, blocks: Sequence[Block], ask: int | str, epsilon: float
     ) -> None:
         found = forms_of(schema, ask, [block.names for block in blocks])
-        if ask == "pairs":
-            blocks = [_joined(*pair) for pair in combinations(blocks, 2)]
-        self._blocks, best = blocks, [BEST] * len(blocks)
-        self.forms, _ = choose_in_forms(schema, found, blocks, best, epsilon, "even", ())
+        kind = BEST
+        if ask == "pairs":  # keep or replace is the best mechanism of all clusters
+            blocks, kind = [_joined(*pair) for pair in combinations(blocks, 2)], "generalized-rr"
+        self._blocks, kinds = blocks, [kind] * len(blocks)
+        self.forms, _ = choose_in_forms(schema, found, blocks, kinds, epsilon, "even", ())
         self._moments: dict[tuple[tuple[str, ...], tuple[str, ...], int], float] = {}
 
     def excess(self, names: Sequence[str]) -> float:

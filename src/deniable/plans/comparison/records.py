@@ -36,6 +36,11 @@ def records_for_error(
     """
     if not 0 < error < 1:
         raise DeniableError(f"the error of proportions must be in (0, 1), not {error}")
+    if part := _asked_in_part(plan):
+        raise DeniableError(
+            f"only a part of the records has values of {part[0]}, and these numbers are of records "
+            "with all values; use the expected errors (--records, --within)"
+        )
     rows = []
     for columns, channel in (*plan.channels().items(), *_tables(plan, tables)):
         row: dict[str, Any] = {"columns": columns, "values": channel.reports}
@@ -60,3 +65,11 @@ def _tables(plan: Plan, tables: Sequence[Sequence[str]]) -> Iterator[Named]:
         protocol.domain.project(names)  # refuses unknown names
         own = [each for each in protocol.clusters if set(each) & set(names)]
         yield " x ".join(names), ProductChannel(tuple(map(protocol.channel_of, own)))
+
+
+def _asked_in_part(plan: Plan) -> list[str]:
+    names = [each.name for each in plan.schema_of_tables.randomized]
+    try:
+        return [name for name in names if plan.table_of([name]).asked < 1]
+    except DeniableError:  # of a plan without channels, or of large tables within strata
+        return []

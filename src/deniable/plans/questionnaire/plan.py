@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Codes
-from deniable.channels import DenseChannel
+from deniable.channels import Channel, DenseChannel
 from deniable.errors import DeniableError, shown
 from deniable.plans.categorical import CategoricalPlan, clusters_from_json, clusters_to_json
 from deniable.plans.interface import Guarantee
@@ -100,6 +100,23 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
             )
             for at, (block, why) in enumerate(own)
         )
+
+    @property
+    def _one_channel_each(self) -> bool:
+        """Whether each block has the same channel in all forms."""
+        return len({*self.blocks}) == len(self.blocks)
+
+    def channels(self) -> dict[str, Channel]:
+        if not self._one_channel_each:
+            return super().channels()
+        own = zip(self.blocks, self.protocol.blocks, strict=True)
+        return {" x ".join(names): block.channels[0] for names, block in own}
+
+    def matrices(self) -> pd.DataFrame:
+        table = super().matrices()
+        if self._one_channel_each:
+            table = table.assign(stratum="").drop_duplicates(ignore_index=True)
+        return table
 
     @cached_property
     def _columns(self) -> tuple[ProtectedFormat, list[dict[str, Codes]]]:
