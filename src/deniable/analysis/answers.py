@@ -1,7 +1,7 @@
 """Options and intervals of estimates, and the columns of their tables."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any, Literal, TypedDict, get_args
 
@@ -20,7 +20,7 @@ from deniable.estimation import (
 )
 from deniable.records import Attribute, Domain
 from deniable.responses import Counted
-from deniable.schema import MISSING, Column
+from deniable.schema import Column
 
 Names = Sequence[str] | str  # columns, or one of them
 Tables = Sequence[Sequence[str]]
@@ -76,8 +76,13 @@ def intervals_of(
         return _of_random_sample(channel, counted, functionals, options)
     how: dict[str, Any] = asdict(options) | {"functionals": functionals}
     if counted.weighted is None:
-        return confidence_intervals(counted.counts, channel, **how)
-    return weighted_intervals(counted.weighted, channel, **how)
+        found = confidence_intervals(counted.counts, channel, **how)
+    else:
+        found = weighted_intervals(counted.weighted, channel, **how)
+    if (cells := channel.possible_cells) is None:
+        return found
+    some = channel.functional_weights(functionals)[:, cells].any(axis=1)
+    return Intervals(*(np.where(some, getattr(found, each.name), 0.0) for each in fields(found)))
 
 
 def _of_random_sample(
@@ -147,7 +152,7 @@ def values_of(attribute: Attribute, column: Column) -> list[Any]:
     if not column.on_grid:
         return list(attribute.categories)
     points: list[Any] = column.points.tolist()
-    return points + [MISSING] * (attribute.size - len(points))
+    return [*points, *attribute.categories[len(points) :]]
 
 
 def cells_as_columns(

@@ -154,9 +154,10 @@ def _distribution(table: Table, counted: Counted) -> Distribution:
 
 def refuse_impossible(table: Table, counted: Counted) -> None:
     """Raise `DataError` if a `counted` record of a `table` has a value its stratum cannot have."""
-    if not table.strata:
-        return
     left = counted.tally.copy()
+    if not table.strata:
+        cells = table.channel.possible_cells if len(table.sides) == 1 else None
+        left[slice(None) if cells is None else cells] = 0
     for stratum in table.strata:
         left[stratum.at][stratum.possible] = 0
     if left.any():

@@ -24,7 +24,8 @@ def named_guesses(answer: pd.DataFrame, errors: Iterable[tuple[str, Floats]]) ->
     names the tables.
     """
     worse = dict[str, str]()
-    for name, own in errors:
+    for name, every in errors:
+        own = every[every != 0]  # impossible cells have no error
         known = own[np.isfinite(own)]
         error = 100 * Z_95 * float(np.sqrt((known**2).mean())) if known.size else 0.0
         if error > (guess := 100 * guess_half_width(own.size)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import pandas as pd
 from deniable.analysis.answers import EstimateOptions, Tables, values_of
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.guesses import named_guesses
-from deniable.arrays import Floats
+from deniable.arrays import Flags, Floats
 from deniable.contingency import (
     LogLinearModel,
     NoisyTable,
@@ -25,6 +26,7 @@ from deniable.responses import Responses, Table
 from deniable.schema import Column
 
 MAX_CELLS_OF_PAIR = 400  # cells of a pair of columns that is analysed by default
+IMPOSSIBLE = -100.0
 MAX_CELLS = 50_000  # cells of all tables together; consistency then takes some ten seconds
 
 
@@ -109,9 +111,20 @@ class TableEstimate:
         return self.table.domain.names
 
     @property
+    def noisy(self) -> Floats:
+        """The proportions, far below 0 in impossible cells, so that the nearest table has 0."""
+        return np.where(self.impossible, IMPOSSIBLE, self.proportions)
+
+    @cached_property
+    def impossible(self) -> Flags:
+        """Flags of the cells that no record can have, of the table's shape."""
+        return self.table.impossible.reshape(self.proportions.shape)
+
+    @property
     def precision(self) -> float:
         """One over the average variance of a cell; 1 if no variance is known or all are 0."""
-        known = self.standard_errors[np.isfinite(self.standard_errors)] ** 2
+        there = np.isfinite(self.standard_errors) & ~self.impossible.reshape(-1)
+        known = self.standard_errors[there] ** 2
         return 1 / (float(known.mean()) or 1.0) if known.size else 1.0
 
 
@@ -166,8 +179,9 @@ def consistent_estimates(
     `chosen`, `responses` and `weight` are as in `unbiased_estimates`.
     """
     estimates, left_out = unbiased_estimates(chosen, responses, weight)
-    noisy = [NoisyTable(each.names, each.proportions, each.precision) for each in estimates]
+    noisy = [NoisyTable(each.names, each.noisy, each.precision) for each in estimates]
     found = consistent_tables(noisy)
+    found |= {each.names: np.where(each.impossible, 0.0, found[each.names]) for each in estimates}
     more = [
         {"standard_error": each.standard_errors, "consistent": found[each.names].reshape(-1)}
         for each in estimates
@@ -191,7 +205,7 @@ def two_step_estimates(
     steps: dict[TableEstimate, dict[str, Floats]] = {}
     for shape in dict.fromkeys(each.proportions.shape for each in estimates):
         alike = [each for each in estimates if each.proportions.shape == shape]
-        noisy = np.array([each.proportions.reshape(-1) for each in alike])
+        noisy = np.array([each.noisy.reshape(-1) for each in alike])
         found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
         for each, nearest, fitted in zip(alike, *found, strict=True):
             steps[each] = {"nearest": nearest, "independent": fitted}

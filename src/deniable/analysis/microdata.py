@@ -21,7 +21,7 @@ from deniable.randomized_response import (
 )
 from deniable.records import Domain, Microdata
 from deniable.responses import Responses, Table
-from deniable.schema import MISSING, Schema, type_named
+from deniable.schema import Schema, type_named
 
 Basis = Literal["clusters", "weights"]
 
@@ -172,7 +172,7 @@ def _typed(schema: Schema, codes: dict[str, Codes]) -> pd.DataFrame:
         kind = pa.float64() if column.on_grid else pa.string()
         if column.response_type is not None:
             kind = type_named(column.response_type)
-        texts = [None if each == MISSING else each for each in attribute.categories]
+        texts = [None if each == column.absent else each for each in attribute.categories]
         values = pa.array(texts, pa.string()).cast(kind)
         columns[attribute.name] = values.take(pa.array(codes[attribute.name])).to_pandas()
     return pd.DataFrame(columns)

@@ -109,12 +109,12 @@ def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
     if sign not in ORDERS:
         codes = [_code(column, attribute, value) for value in values]
         return np.asarray(np.isin(everywhere, codes) == (sign == "="))
-    if attribute.scale != "ordinal" or len(values) != 1 or MISSING in values:
+    if attribute.scale != "ordinal" or len(values) != 1 or column.absent in values:
         raise DeniableError(
             f"column {column.name!r}: {sign} takes one value of a numeric or ordered column, not "
             f"{'|'.join(values)!r}; use = with all values that are meant"
         )
-    there = np.array([category != MISSING for category in attribute.categories])
+    there = np.array([category != column.absent for category in attribute.categories])
     if column.kind == "numeric":
         first = _first_above(column, sign, values[0])
     else:
@@ -124,7 +124,7 @@ def _satisfied(column: Column, sign: str, values: Sequence[str]) -> Flags:
 
 
 def _code(column: Column, attribute: Attribute, value: str) -> int:
-    if not column.on_grid or value == MISSING:
+    if not column.on_grid or value in (MISSING, column.absent):
         return attribute.code_of(value)
     number = _number(column, value)
     near = int(np.searchsorted(column.boundaries, number, side="right"))

@@ -80,3 +80,4 @@ from .protocols import (
     best_protocol as best_protocol,
     protocol_candidates as protocol_candidates,
 )
+from .restricted import RestrictedChannel as RestrictedChannel

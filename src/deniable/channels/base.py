@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats
+from deniable.arrays import Floats, Positions
 from deniable.channels.exact import log_rounded_up, rounded_up
 from deniable.channels.maps import MAX_DENSE, LinearMaps, distribution, refuse_no_records
 from deniable.errors import ChannelError, refuse_unknown
@@ -102,6 +102,11 @@ class Channel(LinearMaps):
     def simple_factors(self) -> tuple["Channel", ...]:
         """The factors of a product, without nested products; otherwise the channel itself."""
         return (self,)
+
+    @property
+    def possible_cells(self) -> Positions | None:
+        """The cells that a record can have, increasing; None if it can have all."""
+        return None
 
     @property
     def weight_and_replacement(self) -> tuple[float, Floats] | None:

@@ -112,6 +112,7 @@ def _whole(value: Any) -> int:
 WHOLE = Parameter(int, _whole)
 PROBABILITY = Parameter(fraction_to_json, fraction_from_json)
 WEIGHTS = Parameter(weights_to_json, weights_from_json)
+FLAGS = Parameter(lambda flags: flags.astype(int).tolist(), lambda known: np.array(known) == 1)
 TWO_LEVEL = {"categories": WHOLE, "probability": PROBABILITY}
 WINDOW = {"cells": WHOLE, "half_width": WHOLE}
 KINDS: dict[str, tuple[str, dict[str, Parameter]]] = {
@@ -179,3 +180,7 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
         raise
     except (TypeError, ValueError) as error:
         raise ChannelError(f"not a channel's description ({error}); write it again") from None
+
+
+CHANNEL = Parameter(channel_to_json, channel_from_json)
+KINDS["restricted"] = "RestrictedChannel", {"inner": CHANNEL, "possible": FLAGS}

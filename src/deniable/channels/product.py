@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Counts, Floats
+from deniable.arrays import Codes, Counts, Floats, Positions
 from deniable.channels.base import Channel
 from deniable.channels.exact import product_of_ratios
 from deniable.errors import ChannelError, shown
@@ -75,6 +75,14 @@ class ProductChannel(Channel):
     @cached_property
     def singular(self) -> bool:
         return any(factor.singular for factor in self.factors)
+
+    @property
+    def possible_cells(self) -> Positions | None:
+        flags = [np.ones(factor.size, dtype=bool) for factor in self.factors]
+        for own, factor in zip(flags, self.factors, strict=True):
+            if (cells := factor.possible_cells) is not None:
+                own[:] = np.isin(np.arange(factor.size), cells)
+        return None if all(map(np.all, flags)) else np.flatnonzero(reduce(np.kron, flags))
 
     def margin(self, positions: Sequence[int]) -> "ProductChannel":
         """Return the channel of the attributes at `positions`, for their marginal distribution."""

@@ -170,11 +170,12 @@ def _has_tables(released: Released) -> bool:
 
 def _facts(public: Path, released: Released) -> list[str]:
     plan = released.plan
-    epsilon = epsilon_text(counted_epsilon(plan.epsilon))
+    stated = plan.guarantees[0]
+    epsilon = epsilon_text(counted_epsilon(stated.epsilon))
     people = f" of the population {plan.schema.population}" if plan.schema.population else ""
     return [
         f"Estimated from {public} alone: {released.records:,} protected records{people}.",
-        f"Epsilon of {plan.unit}: {epsilon}, exact and rounded up. "
+        f"Epsilon of {stated.unit}: {epsilon}, exact and rounded up. "
         "Estimates use no privacy budget.",
         *(f"Not covered by it: {said}." for said in plan.not_covered),
     ]

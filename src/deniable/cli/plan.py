@@ -319,12 +319,14 @@ def _text(plan: Plan) -> list[str]:
     left = [each.name for each in plan.schema.columns if not each.randomized]
     left_out = [name for name in left if name not in plan.passed]
     others = (("released unchanged: ", plan.passed), ("left out: ", left_out))
-    posterior = float(largest_posterior(PRIOR, float(np.exp(plan.epsilon))))
+    stated, *further = plan.guarantees
+    posterior = float(largest_posterior(PRIOR, float(np.exp(stated.epsilon))))
     percent = math.ceil(1000 * posterior) / 10
     return [
         *lines,
-        f"epsilon of {plan.unit}: {number(plan.epsilon)}, exact and rounded up; requested: "
-        f"{number(plan.target)}",
+        f"epsilon of {stated.unit}: {number(stated.epsilon)}, exact and rounded up; requested: "
+        f"{number(plan.target * plan.schema.records_per_unit)}",
+        *(f"epsilon of {e.unit}: {number(e.epsilon)}" for e in further if plan.schema.unit),
         *([f"required, and it holds: {required.label}: {required.meaning}"] if required else []),
         f"a prior probability of 1 % about a respondent can rise to {percent:g} % at most"
         f"{exception}",

@@ -59,10 +59,11 @@ def run(options: argparse.Namespace) -> None:
     total = epsilon_text(ledger.total(population))
     print(f"{options.out / 'public'}: for publication")
     print(f"{options.out / 'private'}: reveals the original records; keep it confidential")
-    shown = f"{epsilon_text(counted_epsilon(plan.epsilon))}, exact and rounded up"
-    if math.isinf(plan.epsilon):
+    stated = plan.guarantees[0]
+    shown = f"{epsilon_text(counted_epsilon(stated.epsilon))}, exact and rounded up"
+    if math.isinf(stated.epsilon):
         shown = "no finite one is proved"
-    print(f"epsilon of {plan.unit}: {shown}")
+    print(f"epsilon of {stated.unit}: {shown}")
     print(f"total epsilon of population {population}, in {ledger.folder}: {total}")
     if told := folders_alone(ledger, population):
         print(told)

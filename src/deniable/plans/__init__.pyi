@@ -32,7 +32,6 @@ from .document import (
 )
 from .interface import (
     UNIT as UNIT,
-    Guarantee as Guarantee,
     Order as Order,
     Plan as Plan,
     Watch as Watch,
@@ -53,6 +52,7 @@ from .questionnaire import (
 )
 from .risks import (
     RISKS as RISKS,
+    Guarantee as Guarantee,
     Origin as Origin,
     refuse_unaccepted as refuse_unaccepted,
     released_columns as released_columns,

@@ -39,7 +39,7 @@ def allocate_to_blocks(
     `DeniableError` if epsilon is not above 0 or too small, or no block has two cells.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
-    sizes = [block.part.size for block in blocks]
+    sizes = [block.size for block in blocks]
     even = allocate_by_size(epsilon, sizes)
     if how == "each":
         return tuple(epsilon if size > 1 else 0.0 for size in sizes)

@@ -139,6 +139,8 @@ def _ratios(
     way = EVERY_ENTRY if weights is not None else CLOSED_FORM
     for position, changed in enumerate((None, *cluster), start=-1):
         classes = None if changed is None else cells_differing_in_one_attribute(shape, position)
+        if (cells := channel.possible_cells) is not None:
+            classes = [cells.tolist()]  # a column may change only together with another one
         if weights is not None:
             ratio = largest_ratio(weights, classes)
         elif changed is None:

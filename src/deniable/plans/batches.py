@@ -70,6 +70,11 @@ def randomized(
     """
     if not (isinstance(batch, pa.RecordBatch) and isinstance(draws, KeyedDraws)):
         raise DeniableError("give a pyarrow.RecordBatch, and keyed draws (deniable.sampling)")
+    if plan.schema.unit is not None:
+        raise DeniableError(
+            "a unit with several records may be in other batches; give the whole file to "
+            "deniable.protect"
+        )
     if plan.part is not None:
         raise DeniableError(
             "the plan is for a part of the respondents; choose them by plan.part.positions, and "

@@ -6,16 +6,17 @@ The estimates are proportions: of a category, or of the values of a number at or
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Literal
 
 import numpy as np
 
-from deniable.arrays import Counts, Floats
-from deniable.channels import Channel
+from deniable.arrays import Counts, Flags, Floats
+from deniable.channels import Channel, rounded_down
 from deniable.errors import DeniableError, refuse_unknown, shown
 from deniable.estimation import Z_95
-from deniable.records import Attribute, Domain
+from deniable.records import Attribute, Domain, connected, possible_cells
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
 
@@ -36,6 +37,8 @@ class Block:
     """Whether randomized values must be categories, so that columns and types stay the same."""
     beyond: bool = True
     """Whether a randomized number may lie beyond its bounds, even if `categories_only`."""
+    possible: Flags | None = None
+    """Flags of the cells that a record can have, shape (cells,); None if it can have all."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,6 +49,11 @@ class Block:
     def label(self) -> str:
         """Names of the attributes, as in tables."""
         return " x ".join(self.names)
+
+    @property
+    def size(self) -> int:
+        """Number of possible cells."""
+        return self.part.size if self.possible is None else int(self.possible.sum())
 
     @property
     def on_a_grid(self) -> bool:
@@ -116,6 +124,8 @@ class Block:
 
     def number_of_shares(self, names: Sequence[str]) -> int:
         """Return the number of `shares` of a table of attributes, `names`."""
+        if self.possible is not None:
+            return int(self.shares(names)[self.possible].any(axis=0).sum())
         own = (each for each in self.part if each.name in names)
         return math.prod(
             self._shares_of(each).shape[1] if each.name in self.points else each.size
@@ -197,6 +207,12 @@ def refuse_unknown_columns(known: Sequence[str], lists: Sequence[Sequence[str]])
             raise DeniableError(f"{', '.join(names)} names a column twice; name it once")
 
 
+def epsilon_of_record(schema: Schema, epsilon: float) -> float:
+    """Return the epsilon of a record if `epsilon` is the one of a unit of the `schema`."""
+    most = schema.records_per_unit
+    return epsilon if most == 1 else rounded_down(Fraction(epsilon) / most)
+
+
 def group_columns(groups: Sequence[Sequence[str]], domain: Domain) -> tuple[tuple[str, ...], ...]:
     """Return the `groups` of columns, and all other columns alone, in the order of a `domain`.
 
@@ -213,6 +229,16 @@ def group_columns(groups: Sequence[Sequence[str]], domain: Domain) -> tuple[tupl
     return tuple(dict.fromkeys(group_of.get(name, (name,)) for name in domain.names))
 
 
+def groups_of(schema: Schema, clusters: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """Return groups of all columns of a `schema`: `clusters`, joined by impossible combinations.
+
+    Raises `DeniableError` as `group_columns` does.
+    """
+    domain = schema.domain()
+    group_columns(clusters, domain)  # refuses unknown names, and names in two of them
+    return group_columns(connected([*clusters, *schema.rules]), domain)
+
+
 def blocks_of(
     schema: Schema,
     clusters: Sequence[Sequence[str]],
@@ -222,26 +248,42 @@ def blocks_of(
     """Return the clusters and all other columns alone, in the order of the file.
 
     `schema`, `clusters` and `responses` are as in `make_plan`. `priors` are distributions by
-    column, by default uniform. Raises `DeniableError` if a column is unknown or in two clusters, a
-    cluster has over `MAX_CLUSTER` cells, or a prior has another number of categories.
+    column, by default uniform. Columns with impossible combinations form clusters, joined with the
+    given ones. Raises `DeniableError` if a column is unknown or in two clusters, a cluster has over
+    `MAX_CLUSTER` cells, or a prior has another number of categories.
     """
-    domain = schema.domain()
+    domain, rules = schema.domain(), schema.rules
     points = {each.name: len(each.points) for each in schema.randomized if each.on_grid}
     blocks = []
-    for names in group_columns(clusters, domain):
+    for names in groups_of(schema, clusters):
         part = domain.project(names)
         if len(names) > 1 and part.size > MAX_CLUSTER:
+            remedy = ""
+            if any({*names} & {*rule} for rule in rules):
+                remedy = (
+                    ". Columns with impossible combinations or skip patterns (asked_if) share one "
+                    "channel: group their categories, or leave a column out"
+                )
             raise DeniableError(
-                f"the cluster {' x '.join(names)} has {part.size:,} cells; allowed: {MAX_CLUSTER:,}"
+                f"the cluster {' x '.join(names)} has {part.size:,} cells; allowed: "
+                f"{MAX_CLUSTER:,}{remedy}"
             )
+        possible = possible_cells(part, rules)
+        prior = reduce(_kron, [_prior(each, priors) for each in part])
+        if possible is not None:
+            prior = np.where(possible, prior, 0.0)
+            if not prior.any():
+                raise DeniableError(f"the priors of {', '.join(names)} allow no possible cell")
+            prior /= prior.sum()
         typed = any(schema[name].response_type is not None for name in names)
         numbers = {name: points[name] for name in names if name in points}
         block = Block(
             part,
             numbers,
-            reduce(_kron, [_prior(each, priors) for each in part]),
+            prior,
             responses == "categories" or typed or len(names) > 1,
             all(responses == "any" and holds_wider_points(schema[name]) for name in numbers),
+            possible,
         )
         blocks.append(block)
     return tuple(blocks)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,15 +12,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import Channel, channel_from_json, channel_to_json, product_of_ratios
+from deniable.channels import (
+    Channel,
+    channel_from_json,
+    channel_to_json,
+    product_of_ratios,
+    rounded_up,
+)
 from deniable.errors import DeniableError, shown
-from deniable.plans.auditing import audit_protocols
+from deniable.plans.auditing import audit_protocols, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
 from deniable.plans.parts import answering_batches
 from deniable.plans.risks import KEPT_BACK_RISK
 from deniable.randomized_response import Protocol, as_reports
-from deniable.records import Domain, Microdata
+from deniable.records import Domain, Microdata, Rule, possible_cells
 from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import RecordBatch, weights_of
@@ -87,6 +94,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             for channel, bound in zip(each.channels, self.keep_back, strict=True)
             if channel.epsilon > bound
         ]
+        if self.keep_back and self.schema.unit:
+            raise DeniableError("matrices that are kept back do not support a unit of the schema")
         if above or (self.keep_back and not self.invariant):
             raise DeniableError(
                 "matrices that are kept back must be invariant, and no epsilon above its bound"
@@ -94,6 +103,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         self.refuse_above_target()
         self._refuse_unmet()
         super().__post_init__()
+        for each in self.protocols.values():
+            refuse_other_cells(each, self.schema.rules)
 
     def _refuse_unmet(self) -> None:
         if (required := self.requirement) is None:
@@ -237,7 +248,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
     ) -> Iterator[pa.Table]:
-        for batch, records in answering_batches(batches, self.part):
+        for batch, records in answering_batches(batches, self.part, self.schema, source):
             yield self.randomize_batch(batch, records, source, watch)
 
     def randomize_batch(
@@ -258,7 +269,33 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     def audit(self) -> pd.DataFrame:
         by_attribute = self.epsilon_by_changed_attribute()
         target, required = self.target, self.requirement
-        return audit_protocols(self.protocols, target, self.epsilon, by_attribute, required)
+        found = audit_protocols(self.protocols, target, self.epsilon, by_attribute, required)
+        if self.schema.unit is None:
+            return found
+        stated, most = self.guarantees[0], self.schema.records_per_unit
+        (record,) = found[found["unit"] == "record"].to_dict("records")
+        exact = rounded_up(Fraction(record["exact_epsilon"]) * most)
+        shipped, way = record["shipped_epsilon"] * most, f"{most} x the record"
+        row = audit_row("unit", stated.unit, stated.epsilon, exact, shipped, way)
+        return pd.concat([found, pd.DataFrame([row])], ignore_index=True)
+
+
+def refuse_other_cells(protocol: Protocol, rules: Sequence[Rule]) -> None:
+    """Raise `DeniableError` unless the channels of a `protocol` have the possible cells of `rules`.
+
+    The `rules` are impossible combinations of columns.
+    """
+    for names, channel in zip(protocol.clusters, protocol.channels, strict=True):
+        cells: Any = channel.possible_cells
+        if cells is None and not any({*rule} & {*names} for rule in rules):
+            continue
+        part = protocol.domain.project(names)
+        possible = None if cells is None else possible_cells(part, rules)
+        if possible is None or not np.array_equal(np.flatnonzero(possible), cells):
+            raise DeniableError(
+                f"the channel of {' x '.join(names)} has other possible combinations than the "
+                "schema; make a plan of kind columns with an epsilon"
+            )
 
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:

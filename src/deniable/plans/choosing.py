@@ -17,6 +17,7 @@ from deniable.channels import (
     MAX_RESPONSES,
     Channel,
     KeepOrReplace,
+    RestrictedChannel,
     SquareWave,
     SquareWaveOrMissing,
     protocol_candidates,
@@ -24,6 +25,7 @@ from deniable.channels import (
 )
 from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
 from deniable.plans.blocks import Block
+from deniable.records import Attribute, Domain
 
 INVARIANT: Final = "invariant"
 """Two-step matrices that preserve the original frequencies on average, and disclose them."""
@@ -58,6 +60,15 @@ def choose(
     replaces it, with the reason in `why`. Raises `DeniableError` if the channel is impossible.
     """
     refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
+    if block.possible is not None:
+        if kind == INVARIANT:
+            raise DeniableError(
+                f"{block.label}: invariant matrices do not support impossible combinations; choose "
+                "another mechanism"
+            )
+        found = choose(_of_possible_cells(block), epsilon, kind, designs=designs, must=must)
+        why = f"{found.why}; {block.size} of {block.part.size} combinations are possible"
+        return Choice(found.kind, RestrictedChannel(found.channel, block.possible), why)
     if block.part.size == 1:
         return Choice("generalized-rr", KeepOrReplace(1.0, np.zeros(1)), NOTHING_TO_HIDE)
     epsilon = min(epsilon, MAX_EPSILON)
@@ -82,6 +93,14 @@ def choose(
         raise
     except DeniableError as error:
         raise DeniableError(f"{block.label}: {error}") from None
+
+
+def _of_possible_cells(block: Block) -> Block:
+    """Return a block of one attribute, with the possible cells of a `block` as categories."""
+    cells = np.flatnonzero(np.asarray(block.possible))
+    labels = np.array(block.part.cell_labels())[cells]
+    part = Domain((Attribute(block.label, tuple(labels.tolist())),))
+    return Block(part, {}, block.prior[cells], categories_only=True)
 
 
 def _best(block: Block, epsilon: float, designs: bool) -> Choice:

@@ -32,7 +32,8 @@ def epsilon_to_json(epsilon: float) -> float | str:
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON document of a `plan`, as plain values."""
     by_attribute = plan.epsilon_by_changed_attribute()
-    required = plan.requirement
+    required, unit = plan.requirement, plan.guarantees[0]
+    of_unit = {"unit": epsilon_to_json(unit.epsilon)} if plan.schema.unit else {}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -40,9 +41,10 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "made_by": plan.made_by,
         **({} if plan.author is None else {"author": plan.author}),
         "part": None if plan.part is None else asdict(plan.part),
-        "unit": plan.unit,
+        "unit": unit.unit,
         "epsilon": {
             "target": epsilon_to_json(plan.target),
+            **of_unit,
             "record": epsilon_to_json(plan.epsilon),
             "by_changed_attribute": {n: epsilon_to_json(e) for n, e in by_attribute.items()},
         },

@@ -12,7 +12,15 @@ import pyarrow as pa
 from deniable import __version__
 from deniable.errors import DeniableError, refuse_no_name, refuse_unknown, shown
 from deniable.plans.parts import Part, answering_batches
-from deniable.plans.risks import BY_DATA, Origin, refuse_unaccepted, released_columns, schema_risks
+from deniable.plans.risks import (
+    BY_DATA,
+    Guarantee,
+    Origin,
+    guarantee_of_unit,
+    refuse_unaccepted,
+    released_columns,
+    schema_risks,
+)
 from deniable.records import Microdata
 from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import RecordBatch, Schema
@@ -30,19 +38,8 @@ Watch = Callable[[Microdata, Microdata, Mapping[str, pa.Array]], None]
 """Receives the original and the randomized values of a batch, and the columns released as is."""
 UNIT = "the whole record of one respondent"
 SHOWN = "is released unchanged: another value shows for certain"
+RECORD = "one whole record of a respondent"
 GIVEN_MATRICES = "The matrices are given; their choice by the original records is not counted."
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """An exact `epsilon` of a `unit` of privacy, and the `conditions` under which it holds.
-
-    `epsilon` is rounded up, and infinite if no finite one is proved. Conditions are sentences.
-    """
-
-    epsilon: float
-    unit: str
-    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +97,8 @@ class Plan(ABC):
             refuse_no_name(self.author)
         refuse_unknown("origin of mechanisms", self.chosen_from, get_args(Origin))
         refuse_unknown("order", self.order, get_args(Order))
+        if self.schema.unit and (self.part or self.requirement):
+            raise DeniableError("a unit with several records allows no part, beta or breach")
         refuse_unaccepted(self.risks, self.accept, self.schema)
 
     def __repr__(self) -> str:
@@ -111,9 +110,10 @@ class Plan(ABC):
         if len(blocks) > 6:
             blocks[5:] = [f"  and {len(blocks) - 5} more"]
         names = ", ".join(each.name for each in self.schema.randomized)
+        stated, requested = self.guarantees[0], self.target * self.records_per_unit
         lines = [
             f"{type(self).__name__} of population {shown(self.schema.population)}: {names}",
-            f"epsilon {self.epsilon!r} of {self.unit}, requested {self.target!r}",
+            f"epsilon {stated.epsilon!r} of {stated.unit}, requested {requested!r}",
             *blocks,
             *(f"not covered by epsilon: {', '.join(own)}" for own in [self.risks] if own),
         ]
@@ -142,7 +142,8 @@ class Plan(ABC):
     def unit(self) -> str:
         """The unit of privacy of `epsilon`."""
         strata = " and ".join(self.strata)
-        return f"{UNIT} who stays in a stratum of {strata}" if strata else UNIT
+        own = UNIT if self.schema.unit is None else RECORD
+        return f"{own} who stays in a stratum of {strata}" if strata else own
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -151,9 +152,12 @@ class Plan(ABC):
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
-        """All guarantees; the first one states `epsilon`."""
+        """All guarantees; the first one states `epsilon`, or its sum over the records of a unit."""
         conditions = (GIVEN_MATRICES,) if self.chosen_from in BY_DATA else ()
-        return (Guarantee(self.epsilon, self.unit, conditions),)
+        own = Guarantee(self.epsilon, self.unit, conditions)
+        if self.schema.unit is None:
+            return (own,)
+        return (guarantee_of_unit(own, self.schema, self.strata), own)
 
     @property
     def risks(self) -> dict[str, str]:
@@ -175,7 +179,7 @@ class Plan(ABC):
     @property
     def records_per_unit(self) -> int:
         """The largest number of records of a unit of privacy."""
-        return 1
+        return self.schema.records_per_unit
 
     @property
     def unchanged_groups(self) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from deniable.channels import rounded_up
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
-from deniable.plans.interface import Guarantee, Plan, Watch
+from deniable.plans.interface import Plan, Watch
 from deniable.plans.kinds import KEPT_BACK
-from deniable.plans.risks import KEPT_BACK_RISK
+from deniable.plans.risks import KEPT_BACK_RISK, Guarantee
 from deniable.responses import ProtectedFormat, ProtectedRecords, category_columns, kept_back_table
 from deniable.sampling import RandomnessSource
 from deniable.schema import RecordBatch

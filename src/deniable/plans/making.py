@@ -14,6 +14,7 @@ from deniable.plans.blocks import (
     ResponseKind,
     blocks_of,
     count_cells,
+    epsilon_of_record,
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
@@ -50,15 +51,17 @@ def make_plan(
     schema : Schema, str or mapping
         A schema, its YAML text, such as `deniable.draft_schema` returns, or its plain values.
     epsilon : float, above 0, or Requirement
-        Epsilon of a whole record. The exact epsilons of the blocks add up to at most this. In its
-        place a requirement of the record, beta or breach, which its `epsilon` meets.
+        Epsilon of a whole record. The exact epsilons of the blocks add up to at most this. If the
+        schema has a unit, it is of up to k records, which get epsilon / k each. In its place a
+        requirement of the record, beta or breach, which its `epsilon` meets.
     split : "even", "size", "optimal" or "each"
         The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
         number of categories, or by the least expected error of `tables`. With "optimal", columns
         that are in no table keep their even part. With "each", every column or cluster has this
         epsilon, and the target of the record is their sum.
     clusters : sequence of sequences of str
-        Columns that share a channel for their joint cells; all others have their own.
+        Columns that share a channel for their joint cells; all others have their own. Columns with
+        impossible combinations or skip patterns in the schema share one too.
     tables : sequence of sequences of str
         The tables of "optimal"; by default all marginal distributions.
     mechanism : "best" or a kind of `MECHANISMS`
@@ -92,6 +95,7 @@ def make_plan(
     required = epsilon if isinstance(epsilon, Requirement) else None
     target = epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon
     refuse_bad_budget(target)
+    target = epsilon_of_record(schema, target)
     refuse_unknown("responses", responses, ("any", "categories"))
     if prior and data is not None:
         raise DeniableError("both a prior and the data to choose by; give one of them")

@@ -6,10 +6,10 @@ from hashlib import sha256
 
 import numpy as np
 
-from deniable.arrays import Positions
+from deniable.arrays import Codes, Positions
 from deniable.errors import DeniableError
-from deniable.sampling import Numbers
-from deniable.schema import RecordBatch
+from deniable.sampling import KeyedDraws, Numbers, RandomnessSource
+from deniable.schema import Column, RecordBatch, Schema
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,41 @@ class Part:
 
 
 def answering_batches(
-    batches: Iterable[RecordBatch], part: Part | None
+    batches: Iterable[RecordBatch],
+    part: Part | None,
+    schema: Schema | None = None,
+    source: RandomnessSource | None = None,
 ) -> Iterator[tuple[RecordBatch, Numbers]]:
     """Yield the `batches` of the respondents that answer, with their record numbers.
 
     With a `part`, all batches are in memory, because the number of all records decides who answers.
+    So they are if the `schema` limits the records of a unit: the `source` then draws which ones
+    answer, by numbers that do not depend on values.
     """
-    if part is None:
+    unit = schema.unit if schema is not None and source is not None else None
+    limited = unit is not None and unit.excess == "limit"
+    if part is None and not limited:
         yield from ((each, range(each.first, each.first + len(each))) for each in batches)
         return
     held = list(batches)
     answering = np.zeros(sum(map(len, held)), dtype=bool)
-    answering[part.positions(answering.size)] = True
+    if part is not None:
+        answering[part.positions(answering.size)] = True
+    elif unit is not None and source is not None:
+        from deniable.schema import codes_of_units  # noqa: PLC0415 - few files have units
+
+        units = codes_of_units([each.passed[unit.name] for each in held])
+        answering[_chosen_of_units(units, unit, KeyedDraws.of(source))] = True
     for batch in held:
         own = answering[batch.first : batch.first + len(batch)]
         if own.any():
             yield batch.kept(own), batch.first + np.flatnonzero(own)
+
+
+def _chosen_of_units(units: Codes, unit: Column, draws: KeyedDraws) -> Positions:
+    """Return the positions of at most `records_per_unit` random records of each of the `units`."""
+    words = draws.column(("unit", unit.name), units.size).words(64)
+    order = np.lexsort((words, units))
+    first = np.concatenate([[0], np.cumsum(np.bincount(units))])
+    place = np.arange(units.size) - first[units[order]]
+    return np.asarray(order[place < (unit.records_per_unit or 1)])

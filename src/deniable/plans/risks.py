@@ -1,9 +1,13 @@
-"""Risks of plans, which the data owner must accept by name."""
+"""Guarantees of plans, and their risks, which the data owner must accept by name."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal
 
+from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.records import shortened
 from deniable.schema import Schema
@@ -61,6 +65,31 @@ BY_OWNER = ("bounds_from_refusals", "epsilon_from_test")
 """Choices by the data that only the owner knows; they hold if they are accepted."""
 RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
 """Kinds of columns that are released unchanged if the risk is accepted."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An exact `epsilon` of a `unit` of privacy, and the `conditions` under which it holds.
+
+    `epsilon` is rounded up, and infinite if no finite one is proved. Conditions are sentences.
+    """
+
+    epsilon: float
+    unit: str
+    conditions: tuple[str, ...] = ()
+
+
+def guarantee_of_unit(record: Guarantee, schema: Schema, strata: Sequence[str]) -> Guarantee:
+    """Return the guarantee of a unit of the `schema`, from the one of a `record`.
+
+    Its epsilon is the sum over the records of the unit, rounded up. It is exact, because these are
+    randomized independently. The columns `strata` are released unchanged.
+    """
+    most, name = schema.records_per_unit, schema.unit.name if schema.unit else "respondent"
+    known = math.isfinite(record.epsilon)
+    total = rounded_up(Fraction(record.epsilon) * most if known else None)
+    stay = f", that stay in their strata of {' and '.join(strata)}" if strata else ""
+    return replace(record, epsilon=total, unit=f"all records of one {name}, at most {most}{stay}")
 
 
 def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.blocks import group_columns
+from deniable.plans.blocks import epsilon_of_record, group_columns
 from deniable.plans.categorical import (
     CategoricalPlan,
     clusters_from_json,
@@ -101,6 +101,10 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
             If a column or a stratum is unknown or missing, the plan is impossible, or not one of
             epsilon and retention is given.
         """
+        if isinstance(epsilon, Mapping):
+            epsilon = {name: epsilon_of_record(schema, each) for name, each in epsilon.items()}
+        elif epsilon is not None:
+            epsilon = epsilon_of_record(schema, epsilon)
         values = epsilon if retention is None else retention
         if values is None or (epsilon is not None and retention is not None):
             raise DeniableError("give an epsilon or a retention, one of them")

@@ -11,6 +11,9 @@ from .domain import (
     Attribute as Attribute,
     Discretization as Discretization,
     Domain as Domain,
+    Rule as Rule,
+    connected as connected,
+    possible_cells as possible_cells,
     refuse_foreign_codes as refuse_foreign_codes,
 )
 from .numeric import (

@@ -5,7 +5,7 @@ Edges from the original records (quantiles, extremes) reveal information that no
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -14,12 +14,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes
+from deniable.arrays import Codes, Flags
 from deniable.errors import DataError, DeniableError
 
 Scale = Literal["nominal", "ordinal"]
 
 MAX_RAVELLED_DOMAIN = 2**63 - 1
+Rule = Mapping[str, Sequence[str]]
+"""Impossible combinations, by attribute: no record has one of these categories in each of them."""
 
 
 @dataclass(frozen=True)
@@ -281,3 +283,47 @@ def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
     if int(view.max()) >= size:
         worst = int(codes.min()) if int(codes.min()) < 0 else int(codes.max())
         raise DataError(f"{what}: the code {worst} is outside 0 .. {size - 1}; recode the values")
+
+
+def connected(groups: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
+    """Return `groups` of names, joined where they have a name in common.
+
+    Examples
+    --------
+    >>> connected([("a", "b"), ("c",), ("b", "d")])
+    [('c',), ('a', 'b', 'd')]
+    """
+    found: list[tuple[str, ...]] = []
+    for group in groups:
+        joined = [each for each in found if {*each} & {*group}]
+        names = (name for each in (*joined, tuple(group)) for name in each)
+        found = [*(each for each in found if each not in joined), tuple(dict.fromkeys(names))]
+    return found
+
+
+def possible_cells(part: Domain, rules: Sequence[Rule]) -> Flags | None:
+    """Return flags of the possible cells of attributes, `part`; None if no `rules` concern them.
+
+    Raises `DeniableError` if a rule is about some attributes of `part` and others, so that one
+    channel must randomize all of them, or a category is in no possible cell.
+    """
+    if not (rules := [rule for rule in rules if {*rule} & {*part.names}]):
+        return None
+    possible = np.ones(part.shape, dtype=bool)
+    for rule in rules:
+        if not {*rule} <= {*part.names}:
+            raise DeniableError(
+                f"the schema has impossible combinations of {', '.join(rule)}, so one channel must "
+                "randomize them together; make a plan of kind columns with an epsilon"
+            )
+        codes = (map(each.code_of, rule.get(each.name, each.categories)) for each in part)
+        possible[np.ix_(*map(list, codes))] = False
+    for position, attribute in enumerate(part):
+        others = tuple(axis for axis in range(len(part)) if axis != position)
+        if not (there := possible.any(axis=others)).all():
+            category = attribute.categories[int(there.argmin())]
+            raise DeniableError(
+                f"the category {category!r} of {attribute.name!r} is in no possible combination of "
+                f"{', '.join(part.names)}; remove it, or correct impossible and asked_if"
+            )
+    return possible.reshape(-1)

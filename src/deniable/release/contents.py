@@ -106,7 +106,7 @@ def _fields(plan: Plan, release: Mapping[str, Any]) -> dict[str, str]:
         "statement": _statement(plan),
         "statement_of_file": statement_of_file(plan, release.get("shuffled")),
         "changed": _changed(plan),
-        "unit": plan.unit,
+        "unit": plan.guarantees[0].unit,
         "trust": CLIENTS_TRUST if mode == "clients" else OWNER_TRUST,
         "counted": counted,
         "random": {"test": "", "clients": CLIENTS}.get(mode, RANDOM_NUMBERS),

@@ -136,12 +136,13 @@ class Release:
     @property
     def epsilon(self) -> float:
         """The epsilon that the ledger counts."""
-        return math.inf if self.plan.not_covered else self.plan.epsilon
+        return math.inf if self.plan.not_covered else self.plan.guarantees[0].epsilon
 
     def row_order(self, key: ReleaseKey) -> RowOrder | None:
         """Return the facts on the order of rows by a `key`; None if they change no total."""
         plan, document = self.plan, self.document
-        known = not plan.against_shuffling and not plan.unchanged_groups
+        limited = plan.schema.unit is not None and plan.schema.unit.excess == "limit"
+        known = not plan.against_shuffling and not plan.unchanged_groups and not limited
         if not known and not self.matched:
             return None
         exact = Fraction(counted_epsilon(plan.epsilon)) if known else None

@@ -54,7 +54,7 @@ class OriginalRecords:
         fingerprint = Fingerprint(self._schema)
         sketch = None
         if ledger_key is not None:
-            identifiers = [c.name for c in self._schema.columns if c.kind == "identifier"]
+            identifiers = [c.name for c in self._schema.columns if c.kind in ("identifier", "unit")]
             sketch = Sketch(ledger_key, identifiers)
         self._records = 0
         seen = None if sketch is None else sketch.add

@@ -11,7 +11,7 @@ import pyarrow as pa
 from deniable.channels import Channel
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Microdata
-from deniable.schema import MISSING, Column, Schema, number_text, type_named
+from deniable.schema import Column, Schema, number_text, type_named
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +102,14 @@ def _reported(column: Column, attribute: Attribute, channel: Channel) -> Respons
         if isinstance(channel, SquareWave):
             return _typed(column, _wider_points(column, channel.half_width))
         if isinstance(channel, SquareWaveOrMissing):
-            return _typed(column, (*_wider_points(column, channel.half_width), MISSING))
+            return _typed(column, (*_wider_points(column, channel.half_width), str(column.absent)))
     if not channel.returns_categories:
         return _as_text(attribute)
     return _typed(column, attribute.categories)
 
 
 def _typed(column: Column, texts: Sequence[str]) -> ResponseColumn:
-    named = [None if each == MISSING else each for each in texts]
+    named = [None if each == column.absent else each for each in texts]
     values = pa.array(named, pa.string())
     if column.on_grid:
         values = values.cast(pa.float64())

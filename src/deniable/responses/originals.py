@@ -22,7 +22,6 @@ from deniable.pram import shares
 from deniable.records import Attribute, Microdata
 from deniable.responses.base import Responses
 from deniable.responses.tables import Table
-from deniable.schema import MISSING
 
 REDRAWS, MAX_COUNTS, MAX_DRAWN = 1000, 1 << 23, 1 << 28
 """Largest numbers of redraws of a table, of counts in memory, and of redrawn weighted records."""
@@ -228,6 +227,6 @@ def _coded(original: Microdata, records: pd.DataFrame | None) -> Microdata | Non
 def _code(attribute: Attribute, value: Any) -> int:
     """Return the code of a value, which has the type of its column; integers may be floats."""
     if pd.isna(value):
-        return attribute.code_of(MISSING)
+        return attribute.size - 1  # the category of records without a value
     text = str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
     return attribute.code_of(text if text in attribute.categories else f"{float(value):.12g}")

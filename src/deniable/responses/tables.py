@@ -7,7 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from deniable.arrays import Flags, Floats, Positions
-from deniable.channels import Channel, DenseChannel, KeepOrReplace, ProductChannel
+from deniable.channels import (
+    Channel,
+    DenseChannel,
+    KeepOrReplace,
+    ProductChannel,
+    RestrictedChannel,
+)
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
@@ -64,8 +70,15 @@ def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel
     if not channel.returns_categories:
         return None
     sums = channel.matrix() @ np.eye(margin.size)[cells]
-    entries = sums[np.unique(cells, return_index=True)[1]]
-    return DenseChannel(entries) if np.abs(sums - entries[cells]).max() <= LUMPED else None
+    if (possible := channel.possible_cells) is not None:
+        sums, cells = sums[possible], cells[possible]
+    own, first, again = np.unique(cells, return_index=True, return_inverse=True)
+    entries = sums[first]
+    if np.abs(sums - entries[again]).max() > LUMPED:
+        return None
+    if own.size == margin.size:
+        return DenseChannel(entries)
+    return RestrictedChannel(DenseChannel(entries[:, own]), np.isin(np.arange(margin.size), own))
 
 
 def cells_of(domain: Domain, margin: Domain) -> Positions:
@@ -175,6 +188,15 @@ class Table:
             side.cells.size == side.reports.size and side.channel.returns_categories
             for side in self.sides
         )
+
+    @property
+    def impossible(self) -> Flags:
+        """Flags of the table's cells that no record can have, shape (own cells,)."""
+        cells = self.channel.possible_cells if self.countable else None
+        found = np.full(self.domain.size, cells is not None)
+        if cells is not None:
+            found[cells_of(self.cells, self.domain)[cells]] = False
+        return found
 
     @property
     def countable(self) -> bool:

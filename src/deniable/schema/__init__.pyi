@@ -34,4 +34,5 @@ from .types import (
     type_named as type_named,
     weights_of as weights_of,
 )
+from .units import codes_of_units as codes_of_units
 from .weights import UniqueWeights as UniqueWeights, in_classes as in_classes

@@ -96,7 +96,7 @@ class Coder:
             marked = np.where(invalid, np.arange(len(invalid)), -1)
             faults.add_values(where, first, _taken(marked, places), dictionary, self._problem)
         left_out = None
-        if policy != "category" and missing.any():
+        if self.column.absent is None and missing.any():
             left_out = _taken(missing.view(np.uint8), places).view(np.bool_)
         if policy == "refuse" and left_out is not None and left_out.any():
             allowed = "drop" if self.column.continuous else "category or drop"

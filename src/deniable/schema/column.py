@@ -21,7 +21,10 @@ from deniable.validation import Strict
 
 MISSING = "(missing)"
 """The category of missing values, if they have one."""
+NOT_APPLICABLE = "(not applicable)"
+"""The category of a question that is asked only after some answers to others."""
 MAX_POINTS = 100_000
+MAX_PER_UNIT = 10_000
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -60,7 +63,9 @@ class Column(Strict):
     """A column with a `name`.
 
     Channels randomize ``categorical`` and ``numeric`` columns. A column of `kind` ``identifier`` or
-    ``weight`` is released unchanged, if a plan accepts it. A ``left_out`` column is never released.
+    ``weight`` is released unchanged, if a plan accepts it. A ``left_out`` column is never released,
+    nor is a ``unit``. It names the household or person with up to `records_per_unit` records, and
+    the `excess` over them is refused, or limited by random numbers that do not depend on values.
     The `status` of categories, or of bounds and step, is ``drafted`` from the records, or
     ``declared`` without them. `type` is Arrow's name of the type of values other than text.
 
@@ -80,10 +85,13 @@ class Column(Strict):
 
     Weights may have `classes`, from each edge to below the next, the last with its end. A weight is
     released as the value of its class: the middle, or as given in `class_values`.
+
+    A question is `asked_if` each column named there has one of the categories listed. In all other
+    records it has no value, and counts as ``(not applicable)``.
     """
 
     name: Text
-    kind: Literal["categorical", "numeric", "weight", "identifier", "left_out"]
+    kind: Literal["categorical", "numeric", "weight", "identifier", "unit", "left_out"]
     status: Literal["drafted", "declared"] = "declared"
     type: Text | None = None
     categories: list[str] = Field(default_factory=list)
@@ -98,6 +106,9 @@ class Column(Strict):
     recode: Recode | None = None
     classes: Annotated[list[float], Field(min_length=2)] | None = None
     class_values: list[float] | None = None
+    asked_if: dict[str, list[str]] = Field(default_factory=dict)
+    records_per_unit: Annotated[int, Field(ge=1, le=MAX_PER_UNIT)] | None = None
+    excess: Literal["refuse", "limit"] = "refuse"
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -111,12 +122,13 @@ class Column(Strict):
                     "characters"
                 )
         self._refuse_options_of_others()
+        self._refuse_bad_patterns()
         if self.ordered and self.kind != "categorical":
             raise ValueError(f"ordered of {self.name!r}; allowed: of categories")
         if self.decimal == "," and (self.kind not in ("numeric", "weight") or self.type):
             raise ValueError(f"decimal of {self.name!r}; allowed: of numbers and weights in text")
         for each, times in Counter(self.categories).items():
-            if times > 1 or each == MISSING:
+            if times > 1 or each in (MISSING, self.absent):
                 other = "another name; this one is for missing values"
                 allowed = "each once" if times > 1 else other
                 raise ValueError(f"category {each!r} of {self.name!r}; allowed: {allowed}")
@@ -193,6 +205,22 @@ class Column(Strict):
             raise ValueError(f"open_below or open_above of {self.name!r}; allowed: with edges")
         if self.intervals is not None and self.intervals.attribute.size == 1:
             raise ValueError(f"edges of {self.name!r}; allowed: of at least two intervals")
+
+    def _refuse_bad_patterns(self) -> None:
+        """Raise `ValueError` for an invalid skip pattern, or options of units in other columns."""
+        unit = self.kind == "unit"
+        if (self.records_per_unit is not None) != unit or (self.excess == "limit" and not unit):
+            allowed = "records_per_unit, a whole number, and excess" if unit else "neither"
+            raise ValueError(
+                f"records_per_unit or excess of {self.name!r}; allowed for {self.kind}: {allowed}"
+            )
+        if self.asked_if and (
+            not self.randomized or self.continuous or self.missing.policy == "drop"
+        ):
+            raise ValueError(
+                f"asked_if of {self.name!r}; allowed: for categories, a grid or edges, with the "
+                "policy refuse or category for missing values"
+            )
 
     def _refuse_bad_grid(self, bounds: Sequence[float]) -> None:
         if not all(np.isfinite([*bounds, self.step or 1.0])) or bounds[0] >= bounds[1]:
@@ -291,16 +319,23 @@ class Column(Strict):
         low, step = Fraction(repr(self.bounds[0])), Fraction(repr(self.step))
         return np.array([float(low + (first + n) * step) for n in range(int(self._steps) + 1)])
 
+    @property
+    def absent(self) -> str | None:
+        """The category of records without a value; None if there is none."""
+        if self.missing.policy == "category":
+            return MISSING
+        return NOT_APPLICABLE if self.asked_if else None
+
     def attribute(self) -> Attribute:
         """Return the attribute to randomize.
 
-        It has the categories, intervals or points, and "missing" if it is a category.
+        It has the categories, intervals or points, and then `absent`, if there is one.
         """
         names: Sequence[str] = self.categories
         if self.intervals is not None:
             names = self.intervals.attribute.categories
         elif self.kind == "numeric":
             names = [number_text(each) for each in self.points]
-        more = (MISSING,) if self.missing.policy == "category" else ()
+        more = () if self.absent is None else (self.absent,)
         ordinal = self.kind == "numeric" or self.ordered
         return Attribute(self.name, (*names, *more), "ordinal" if ordinal else "nominal")

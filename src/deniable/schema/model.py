@@ -9,13 +9,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from deniable.errors import DataError, named_types, refuse_unknown, shown
-from deniable.records import Domain
-from deniable.schema.column import Column, FileFormat
+from deniable.records import Domain, Rule, connected, possible_cells
+from deniable.schema.column import NOT_APPLICABLE, Column, FileFormat
 from deniable.schema.texts import refuse_bad_population
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1
 MANUAL = "docs/formats.md describes schemas"
+MAX_CHECKED = 1 << 16  # cells up to which impossible combinations are checked with the schema
 
 
 class Schema(Strict):
@@ -23,7 +24,8 @@ class Schema(Strict):
 
     A schema file begins with `format` and `version`. The epsilons of all releases of a `population`
     add up. The data owner states the population, and only production releases need it. The
-    `columns` have the order of the `file`.
+    `columns` have the order of the `file`. Each of the `impossible` combinations maps columns, at
+    least two, to categories that no record has together, by public knowledge.
     """
 
     format: Literal["deniable-schema"] = "deniable-schema"
@@ -31,6 +33,7 @@ class Schema(Strict):
     population: Name | None = None
     file: FileFormat
     columns: Annotated[list[Column], Field(min_length=1)]
+    impossible: list[dict[str, list[str]]] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -67,6 +70,62 @@ class Schema(Strict):
                     return self
         return self
 
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if len(units := [each.name for each in self.columns if each.kind == "unit"]) > 1:
+            raise ValueError(f"columns {', '.join(units)} are units; allowed: one")
+        for number, rule in enumerate(self.impossible, start=1):
+            self._refuse_bad_rule(f"impossible combination {number}", rule, at_least=2)
+        for each in self.columns:
+            self._refuse_bad_rule(f"asked_if of {each.name!r}", each.asked_if, other_than=each.name)
+        for names in connected(self.rules):
+            part = Domain(tuple(self[name].attribute() for name in names))
+            if part.size <= MAX_CHECKED:
+                possible_cells(part, self.rules)
+        return self
+
+    def _refuse_bad_rule(
+        self, where: str, rule: Rule, at_least: int = 0, other_than: str = ""
+    ) -> None:
+        """Raise `ValueError` if a rule of the schema, named `where`, cannot be followed."""
+        known = {each.name: each for each in self.columns if each.name != other_than}
+        if len(rule) < at_least:
+            raise ValueError(f"{where}; allowed: of at least {at_least} columns")
+        for name, categories in rule.items():
+            column = known.get(name)
+            if column is None or not (column.randomized or column.kind == "left_out"):
+                raise ValueError(f"{where} names {shown(name)}; allowed: other randomized columns")
+            if column.continuous:
+                raise ValueError(f"{where} names {shown(name)}; allowed: with step or edges")
+            texts = column.attribute().categories if column.randomized else categories
+            if not categories or {*categories} - {*texts}:
+                bad = next((each for each in categories if each not in texts), "no category")
+                raise ValueError(f"{where} has {shown(bad)}; allowed: categories of {shown(name)}")
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Impossible combinations of randomized columns, including skip patterns."""
+        found, columns = [*self.impossible], {each.name: each for each in self.randomized}
+        for name, column in columns.items():
+            asked = {of: own for of, own in column.asked_if.items() if of in columns}
+            *values, absent = column.attribute().categories if asked else [""]
+            for of, own in asked.items():
+                others = [each for each in columns[of].attribute().categories if each not in own]
+                found += [{of: others, name: values}] if others else []
+            if asked == column.asked_if and absent == NOT_APPLICABLE:
+                found.append({**asked, name: [absent]})
+        return tuple(rule for rule in found if {*rule} <= {*columns})
+
+    @property
+    def unit(self) -> Column | None:
+        """The column that names units with several records; None if each record is one."""
+        return next((each for each in self.columns if each.kind == "unit"), None)
+
+    @property
+    def records_per_unit(self) -> int:
+        """The largest number of records of a unit."""
+        return (self.unit and self.unit.records_per_unit) or 1
+
     def __getitem__(self, name: str) -> Column:
         """Return the column of this name."""
         columns = {column.name: column for column in self.columns}
@@ -99,15 +158,20 @@ class Schema(Strict):
 
         They lose their step. Columns in `kept` stay unchanged, and all others become ``left_out``.
         Raises `DataError` if a column does not exist, or one of `numbers` is not numeric, has edges
-        instead of bounds or a category for missing values.
+        instead of bounds or a category for missing values, or the schema has a unit.
         """
+        if self.unit is not None:
+            raise DataError(
+                f"column {self.unit.name!r} is a unit with several records; choose a plan of kind "
+                "columns or strata, or declare it as left_out"
+            )
         chosen = {name: self[name] for name in (*numbers, *kept)}
         for name in numbers:
             if (column := chosen[name]).kind != "numeric":
                 raise DataError(f"column {name!r} is {column.kind}; numeric columns are masked")
             if column.edges is not None:
                 raise DataError(f"column {name!r} has edges; give bounds instead, to mask it")
-            if column.missing.policy == "category":
+            if column.absent is not None:
                 raise DataError(
                     f"missing values of {name!r} are a category; declare the policy drop or refuse"
                 )
@@ -121,8 +185,9 @@ class Schema(Strict):
                 change |= {"categories": [], "decimal": ".", "recode": None}
                 change |= dict.fromkeys(("classes", "class_values"))
                 change |= dict.fromkeys(("ordered", "open_below", "open_above"), False)
+                change |= {"asked_if": {}}
             columns.append(Column.model_validate(each.model_dump() | change))
-        return self.model_copy(update={"columns": columns})
+        return self.model_copy(update={"columns": columns, "impossible": []})
 
     def only(self, names: Sequence[str]) -> "Schema":
         """Return the schema with all randomized columns left out except `names`.

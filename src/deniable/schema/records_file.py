@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Flags, Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, shown
+from deniable.records import Rule
 from deniable.schema.coding import Coder
 from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
@@ -107,7 +108,7 @@ class RecordsFile:
             )
         if passed is None:
             passed = [each.name for each in schema.columns if each.kind in ("identifier", "weight")]
-        return cls(opened, schema, passed)
+        return cls(opened, schema, [*passed, *([schema.unit.name] if schema.unit else [])])
 
     def with_schema(self, schema: Schema) -> "RecordsFile":
         """Return the same records, read with another `schema` of the same columns."""
@@ -136,6 +137,7 @@ class RecordsFile:
         `check`, after all records are read.
         """
         faults, kept, read = ValidationErrors(self._source.unit), 0, 0
+        units, rules = list[pa.Array](), self.schema.rules
         coded = [column.name for column in self.schema.randomized]
         numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
         outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}
@@ -146,10 +148,12 @@ class RecordsFile:
             plain += [each.name for each in more if each.kind == "identifier"]
             coded += [each.name for each in more if each.kind != "identifier"]
         for piece in self._source.pieces(coded, plain, faults, rows):
-            portion, marks = self._portion(piece, kept, faults)
+            portion, marks = self._portion(piece, kept, faults, rules)
             read += piece.batch.num_rows
             if faults:
                 continue
+            if self.schema.unit is not None and self.schema.unit.excess == "refuse":
+                units.append(portion.passed[self.schema.unit.name])
             if seen is not None:
                 seen(piece.batch)
             for name, each in outside.items():
@@ -162,6 +166,10 @@ class RecordsFile:
         faults.raise_if_any()
         if not kept:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
+        if self.schema.unit is not None and units:
+            from deniable.schema.units import refuse_excess  # noqa: PLC0415 - few files have units
+
+            refuse_excess(self.schema.unit, units, self._source.where)
         self._records, self.left_out = kept, read - kept
         self.outside, self.unique = outside, unique
 
@@ -173,7 +181,7 @@ class RecordsFile:
         return {each.name: UniqueWeights(each) for each in own}
 
     def _portion(
-        self, piece: Piece, first: int, faults: ValidationErrors
+        self, piece: Piece, first: int, faults: ValidationErrors, rules: Sequence[Rule]
     ) -> tuple[RecordBatch, dict[str, Codes]]:
         """Return kept records, with marks of columns with missing values or values outside."""
         batch = RecordBatch(first, {}, {})
@@ -194,12 +202,33 @@ class RecordsFile:
                 from deniable.schema.weights import released_weights  # noqa: PLC0415
 
                 values = released_weights(column, values, piece, faults)
+            if column.kind == "unit":
+                from deniable.schema.units import refuse_bad_units  # noqa: PLC0415
+
+                refuse_bad_units(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
             batch.passed[column.name] = values.cast(plain_type(values.type))
+        kept = ~np.logical_or.reduce(left_out) if left_out else np.ones(len(batch), dtype=bool)
+        if not faults:
+            for rule in rules:
+                self._refuse_impossible(rule, batch, kept, piece, faults)
         if not left_out:
             return batch, marks
-        kept = ~np.logical_or.reduce(left_out)
         return batch.kept(kept), {name: each[kept] for name, each in marks.items()}
+
+    def _refuse_impossible(
+        self, rule: Rule, batch: RecordBatch, kept: Flags, piece: Piece, faults: ValidationErrors
+    ) -> None:
+        """Add the `kept` records with an impossible combination to `faults`."""
+        bad, attributes = kept, [self.schema[name].attribute() for name in rule]
+        for each in attributes:
+            bad = bad & np.isin(each.categories, rule[each.name])[batch.codes[each.name]]
+        for record in np.flatnonzero(bad).tolist():
+            has = (
+                f"{a.name} {shown(a.categories[batch.codes[a.name][record]])}" for a in attributes
+            )
+            what = f"{' and '.join(has)} is an impossible combination by the schema; correct it"
+            faults.add(piece.where, piece.first + record, f"{what}, or impossible or asked_if")
 
 
 def _readers(source: Source, schema: Schema) -> list[Coder]:

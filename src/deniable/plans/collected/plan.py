@@ -78,6 +78,11 @@ class CollectedPlan(Plan):
             raise DeniableError(
                 "the questions and the schema have different columns; give the same"
             )
+        if self.schema.unit or self.schema.rules:
+            raise DeniableError(
+                "a plan of kind collected does not support a unit with several records, impossible "
+                "combinations and skip patterns; choose kind columns, or change the schema"
+            )
         self.refuse_above_target()
         super().__post_init__()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
+from deniable.channels import rounded_up
 from deniable.errors import DeniableError, MissingExtraError, named_types
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
@@ -19,6 +21,7 @@ from deniable.plans.blocks import (
     ExpectedTable,
     ResponseKind,
     blocks_of,
+    epsilon_of_record,
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
@@ -129,7 +132,7 @@ def compare(
     found, absent = [], dict[str, str]()
     for epsilon in epsilons:
         progress(epsilon)
-        rows = []
+        rows, budget = [], epsilon_of_record(schema, epsilon)
         for label, blocks in blocks_by_clusters.items():
             for mechanism, split in WAYS:
                 try:
@@ -141,7 +144,7 @@ def compare(
                     rows.append(row | {"clusters": label})
             for ask in ASKED:
                 with suppress(DeniableError):  # of too few or too many columns
-                    found_in = FormErrors(schema, blocks, ask, epsilon)
+                    found_in = FormErrors(schema, blocks, ask, budget)
                     exact, way = found_in.forms.epsilon, (BEST, f"{ASK}{ask}")
                     row = _numbers(schema, epsilon, exact, way, found_in.excess, stated, records)
                     rows.append(row | {"clusters": label})
@@ -164,7 +167,8 @@ def _row(
     records: int,
 ) -> dict[str, Any] | None:
     """Return the epsilons and errors of a mechanism; None if no block can have it."""
-    shares = allocate_to_blocks(blocks, [mechanism] * len(blocks), epsilon, split, tables)
+    budget = epsilon_of_record(schema, epsilon)
+    shares = allocate_to_blocks(blocks, [mechanism] * len(blocks), budget, split, tables)
     choices = [choose(block, own, mechanism) for block, own in zip(blocks, shares, strict=True)]
     if mechanism not in (BEST, *(each.kind for each in choices)):
         return None
@@ -191,6 +195,7 @@ def _numbers(
     records: int,
 ) -> dict[str, Any]:
     names = schema.domain().names
+    exact = rounded_up(Fraction(exact) * schema.records_per_unit)
 
     def error(asked: Sequence[tuple[str, ...]]) -> float:
         return float(np.sqrt(np.mean([*map(excess, asked)]) / records)) if asked else float("nan")

@@ -82,7 +82,7 @@ class ExploredPlan:
         The guess is a `prior` probability in [0, 1] of anything about the answers of a person. See
         `deniable.privacy.largest_posterior`.
         """
-        parity = math.exp(self.plan.epsilon)
+        parity = math.exp(self.plan.guarantees[0].epsilon)
         low, high = smallest_posterior(prior, parity), largest_posterior(prior, parity)
         return max(math.floor(100 * low - SLACK), 0), min(math.ceil(100 * high + SLACK), 100)
 

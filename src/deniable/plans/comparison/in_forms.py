@@ -60,7 +60,8 @@ class FormErrors:
         whole = next(each for each in self._blocks if {*side.cells.names} <= {*each.names})
         prior = np.bincount(cells_of(whole.part, side.cells), whole.prior, side.cells.size)
         points = {n: p for n, p in whole.points.items() if n in side.cells.names}
-        return Block(side.cells, points, np.asarray(prior, dtype=float))
+        possible = whole.possible if side.cells == whole.part else None
+        return Block(side.cells, points, np.asarray(prior, dtype=float), possible=possible)
 
 
 def _joined(first: Block, second: Block) -> Block:
@@ -69,4 +70,10 @@ def _joined(first: Block, second: Block) -> Block:
     if part.size > MAX_CLUSTER:
         raise DeniableError(f"the cluster of {' x '.join(part.names)} has too many cells")
     points, prior = {**first.points, **second.points}, np.kron(first.prior, second.prior)
-    return Block(part, points, np.asarray(prior), categories_only=True)
+    possible = None
+    if first.possible is not None or second.possible is not None:
+        flags = [
+            np.ones(e.part.size) if e.possible is None else e.possible for e in (first, second)
+        ]
+        possible = np.kron(*flags) == 1
+    return Block(part, points, np.asarray(prior), categories_only=True, possible=possible)

@@ -19,7 +19,7 @@ from deniable.idp.audit import (
 )
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
-from deniable.plans.interface import Guarantee
+from deniable.plans.risks import Guarantee
 
 UNIT = "the masked numbers of one record"
 UNITS = {CENTROID: "one centroid", CENTROIDS: "all centroids of one column", RECORD: UNIT}

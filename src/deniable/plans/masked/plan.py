@@ -29,7 +29,7 @@ from deniable.idp.audit import (
     proved_epsilon,
     verdicts,
 )
-from deniable.plans.interface import Guarantee, Plan, Watch
+from deniable.plans.interface import Plan, Watch
 from deniable.plans.masked.claims import (
     UNIT,
     audit_claims,
@@ -39,7 +39,7 @@ from deniable.plans.masked.claims import (
 )
 from deniable.plans.masked.records import numeric_records, refuse_other_columns
 from deniable.plans.parts import Part, answering_batches
-from deniable.plans.risks import BY_CURATOR, RISKS, released_columns, schema_risks
+from deniable.plans.risks import BY_CURATOR, RISKS, Guarantee, released_columns, schema_risks
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
 from deniable.sampling import KeyedDraws, KeyedNoise, RandomnessSource, generator_for

@@ -13,7 +13,8 @@ from deniable.plans.blocks import (
     Block,
     ResponseKind,
     blocks_of,
-    group_columns,
+    epsilon_of_record,
+    groups_of,
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, Choice, choose
@@ -86,6 +87,7 @@ def make_questionnaire(
     required = epsilon if isinstance(epsilon, Requirement) else None
     target = float(epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon)
     refuse_bad_budget(target)
+    target = epsilon_of_record(schema, target)
     refuse_unknown("responses", responses, ("any", "categories"))
     refuse_unknown("split within a form", split, ("even", "size", "optimal"))
     names, priors, own = schema.domain().names, prior or {}, mechanisms or {}
@@ -130,7 +132,7 @@ def forms_of(
         return tuple(
             tuple(tuple(sorted(own, key=domain.position)) for own in form) for form in found
         )
-    groups, size = group_columns(clusters, domain), 2 if ask == "pairs" else ask
+    groups, size = groups_of(schema, clusters), 2 if ask == "pairs" else ask
     if not (isinstance(size, int) and 1 <= size < len(groups)):
         raise DeniableError(
             f"ask {shown(ask)} of {len(groups)} columns or clusters; give a number from 1 to "

@@ -17,7 +17,7 @@ from deniable.arrays import Codes
 from deniable.channels import Channel, DenseChannel
 from deniable.errors import DeniableError, shown
 from deniable.plans.categorical import CategoricalPlan, clusters_from_json, clusters_to_json
-from deniable.plans.interface import Guarantee
+from deniable.plans.risks import Guarantee
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain, Microdata
 from deniable.responses import NOT_ASKED, Forms, ProtectedFormat
