@@ -54,6 +54,7 @@ from deniable.errors import DataError
 from deniable.plans import CollectedPlan, MaskedPlan, Plan
 from deniable.records import Microdata
 from deniable.release.keys import ReleaseKey
+from deniable.release.shuffled import shuffled_file
 from deniable.release.writing import records_writer
 from deniable.rrba import collect_answers
 from deniable.sampling import KeyedDraws, by_words
@@ -184,6 +185,13 @@ def refuse_other_bytes(one: Made, other: Made, plan: Plan, at: Path) -> None:
     assert list(one.files) == list(other.files)
     protected = f"{plan.protected_name}.{plan.schema.file.kind}"
     data = {protected, "histograms.csv"}
+    stated = [found.files["plan.json"]["release"].pop("shuffled") for found in (one, other)]
+    if columns := list(plan.unchanged_groups):  # a function of the protected values
+        smallest = [int(found.rows.groupby(columns).size().min()) for found in (one, other)]
+        assert stated == [shuffled_file(plan, NUMBER, each) for each in smallest]
+        data |= {"README.txt"} if smallest[0] != smallest[1] else set()
+    else:
+        assert stated[0] == stated[1]
     assert {name for name in one.files if one.files[name] != other.files[name]} <= data
     for found in (one, other):
         written = [each for each in sorted(found.folder.iterdir()) if each.name != "SHA256SUMS"]

@@ -176,6 +176,7 @@ def test_a_part_of_the_respondents_counts_its_own_rows(tmp_path: Path) -> None:
     block = json.loads(public["plan.json"])["release"]["shuffled"]
     assert block["records"] == 233
     assert block["epsilon"] == shuffled_epsilon(2.0, 233)
+    assert "Statement of the whole file of part 1 of 3, for" in public["README.txt"].decode()
     (entry,) = Ledger(tmp_path / "ledger").entries("people")
     assert entry.answering == 233
 

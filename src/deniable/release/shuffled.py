@@ -54,6 +54,7 @@ def statement_of_file(plan: Plan, shuffled: Mapping[str, Any] | None) -> str:
     if shuffled is None:
         return ""
     own, of = shuffled.get("within", shuffled), "the whole file"
+    of += f" of part {plan.part.take} of {plan.part.of}" if plan.part else ""
     if own["epsilon"] is None:
         reasons = "; ".join(own["reasons"] or shuffled["reasons"])
         return f"No other statement holds for the whole file: {reasons}."
