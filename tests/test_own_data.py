@@ -45,7 +45,7 @@ def test_both_pages_can_be_carried_out(tmp_path: Path, capsys: pytest.CaptureFix
         if language == "text":  # a message that a block has shown
             assert text in capsys.readouterr().out
     made = {path.name for path in (tmp_path / "release" / "public").iterdir()}
-    assert made == {"README.txt", "SHA256SUMS", "plan.json", "protected.csv"}
+    assert made == {"README.txt", "SHA256SUMS", "matrices.csv", "plan.json", "protected.csv"}
     readme = " ".join((tmp_path / "release" / "public" / "README.txt").read_text("utf-8").split())
     assert "respondent: 2, proved and rounded up" in readme
     for said in USE:

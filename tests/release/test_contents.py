@@ -82,7 +82,7 @@ def test_the_list_is_in_the_format_of_sha256sum(tmp_path: Path) -> None:
     public = published("columns", tmp_path)
     lines = (public / SUMS).read_text("utf-8").splitlines()
     names = [line.split("  ")[1] for line in lines]
-    assert names == ["README.txt", "plan.json", "protected.parquet"]
+    assert names == ["README.txt", "matrices.csv", "plan.json", "protected.parquet"]
     assert lines == [f"{sha256(public / name)}  {name}" for name in names]
 
 

@@ -72,6 +72,7 @@ def test_two_folders_one_for_all_and_one_for_the_owner(kind: str, tmp_path: Path
     assert listed | {SUMS} == set(public)
     protected = f"{plan.protected_name}.{plan.schema.file.kind}"
     more = {"histograms.csv"} if kind == "histograms" else set()
+    more |= {"matrices.csv"} if plan.channels() else set()
     assert set(public) == {protected, "plan.json", "README.txt", SUMS} | more
     private = {path.name for path in (folder / "private").iterdir()}
     states = {JOURNAL_FILE, "receipt.json"}

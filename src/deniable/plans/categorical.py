@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from deniable.arrays import Floats
 from deniable.channels import (
     Channel,
     channel_from_json,
@@ -29,7 +30,7 @@ from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata, Rule, possible_cells
 from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
-from deniable.schema import RecordBatch, weights_of
+from deniable.schema import MISSING, RecordBatch, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
@@ -41,6 +42,10 @@ INVARIANT_RISK = (
     "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
     "no finite epsilon holds for the matrices"
 )
+MATRICES = "matrices"
+"""Name of the public table of matrices and left inverses, without the ending .csv."""
+MAX_PUBLISHED_ENTRIES = 1 << 16  # of one matrix in that table
+MAX_PUBLISHED_ROWS = 1 << 18  # of that table
 OfProtocol = TypeVar("OfProtocol", "Protocol", "StratifiedProtocol", "Forms")
 
 
@@ -218,20 +223,55 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         return tuple(zip(names, worst, self.why, strict=True))
 
     def matrices(self) -> pd.DataFrame:
-        tables = []
+        tables = (
+            _entries(protocol, block, stratum)
+            for stratum, protocol in self.protocols.items()
+            for block in protocol.clusters
+        )
+        return pd.concat(tables, ignore_index=True)
+
+    @cached_property
+    def large_blocks(self) -> tuple[str, ...]:
+        """The blocks with too many entries of their matrices for a table in a public folder."""
+        protocols, left = self.protocols.values(), MAX_PUBLISHED_ROWS
+        found = []
+        for block in self.blocks:
+            channels = [protocol.channel_of(block) for protocol in protocols]
+            sizes = [channel.size * channel.reports for channel in channels]
+            if max(sizes) > MAX_PUBLISHED_ENTRIES or sum(sizes) > left:
+                found.append(" x ".join(block))
+            else:
+                left -= sum(sizes)
+        return tuple(found)
+
+    @cached_property
+    def _public_tables(self) -> dict[str, pd.DataFrame]:
+        if self.keep_back or len(self.large_blocks) == len(self.blocks):
+            return {}
+        columns, tables = {each.name: each for each in self.layout.columns}, []
         for stratum, protocol in self.protocols.items():
             for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
-                part = protocol.domain.project(block)
-                reported = as_reports(part, channel).cell_labels()
-                cells = {
-                    "stratum": " x ".join(stratum),
-                    "block": " x ".join(block),
-                    "true": np.repeat(part.cell_labels(), len(reported)),
-                    "reported": reported * channel.size,
-                    "probability": [repr(each) for each in channel.matrix().reshape(-1).tolist()],
-                }
-                tables.append(pd.DataFrame(cells))
-        return pd.concat(tables, ignore_index=True)
+                if (name := " x ".join(block)) not in self.large_blocks:
+                    table = _entries(protocol, block, stratum)
+                    if name in columns:  # as in the protected file
+                        null = columns[name].values.is_null().to_pylist()
+                        texts = zip(columns[name].texts, null, strict=True)
+                        labels = [MISSING if missing else text for text, missing in texts]
+                        table["reported"] = labels * channel.size
+                    if not channel.singular:
+                        table["inverse"] = _texts(channel.solve(np.eye(channel.size)))
+                    tables.append(table)
+        whole = pd.concat(tables, ignore_index=True)
+        return {MATRICES: whole if "inverse" in whole else whole.assign(inverse="")}
+
+    def public_tables(self, protected: pa.Table) -> dict[str, pd.DataFrame]:
+        """Return the table ``matrices``, unless matrices are kept back or too large.
+
+        It has the columns of `matrices`, and ``inverse``: the weight of the randomized value in the
+        estimate of the category, by the own left inverse of the channel ([multirr], (2)). It does
+        not depend on the `protected` table.
+        """
+        return self._public_tables
 
     @cached_property
     @abstractmethod
@@ -296,6 +336,24 @@ def refuse_other_cells(protocol: Protocol, rules: Sequence[Rule]) -> None:
                 f"the channel of {' x '.join(names)} has other possible combinations than the "
                 "schema; make a plan of kind columns with an epsilon"
             )
+
+
+def _entries(protocol: Protocol, block: Sequence[str], stratum: Sequence[str]) -> pd.DataFrame:
+    """Return the entries of the matrix of a `block` of a `protocol`, as in `Plan.matrices`."""
+    part, channel = protocol.domain.project(block), protocol.channel_of(block)
+    reported = as_reports(part, channel).cell_labels()
+    cells = {
+        "stratum": " x ".join(stratum),
+        "block": " x ".join(block),
+        "true": np.repeat(part.cell_labels(), len(reported)),
+        "reported": reported * channel.size,
+        "probability": _texts(channel.matrix()),
+    }
+    return pd.DataFrame(cells)
+
+
+def _texts(entries: Floats) -> list[str]:
+    return [repr(each) for each in entries.reshape(-1).tolist()]
 
 
 def clusters_to_json(protocol: Protocol, why: Sequence[str]) -> list[dict[str, Any]]:

@@ -307,6 +307,11 @@ class Plan(ABC):
         """
         return {}
 
+    @property
+    def large_blocks(self) -> tuple[str, ...]:
+        """The blocks whose matrices `public_tables` leave out, because they are too large."""
+        return ()
+
     @abstractmethod
     def responses(self, source: Any) -> "Responses":
         """Return the protected records of a `source`, a path or a table, for estimation."""

@@ -127,6 +127,9 @@ def _list_of_files(plan: Plan, public: Path) -> str:
     }
     contents = dict.fromkeys(sorted(names_in(public) - {README, SUMS}), "further protected values")
     contents |= known
+    if "matrices.csv" in contents:
+        large = f"; too large: {', '.join(plan.large_blocks)}" if plan.large_blocks else ""
+        contents["matrices.csv"] = f"transition matrices and their left inverses{large}"
     width = max(map(len, contents)) + 2
     return "\n".join(
         textwrap.fill(

@@ -192,7 +192,11 @@ class MixedPlan(Plan):
         yield with_counts(table, None if counts is None else np.array(counts))
 
     def public_tables(self, protected: pa.Table) -> dict[str, pd.DataFrame]:
-        return self.numbers.public_tables(protected)
+        return self.numbers.public_tables(protected) | self.categories.public_tables(protected)
+
+    @property
+    def large_blocks(self) -> tuple[str, ...]:
+        return self.categories.large_blocks
 
     def responses(self, source: Any) -> MixedResponses:
         return MixedResponses(self.numbers.responses(source), self.categories.responses(source))
