@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import deniable
-from deniable.plans import Plan
+from deniable.plans import Plan, make_questionnaire
 from deniable.release import protect_test
+from deniable.responses import NOT_ASKED
 from deniable.schema import Schema, schema_from_dict
 
 SEX = {"name": "sex", "kind": "categorical", "categories": ["F", "M"]}
@@ -151,3 +152,20 @@ def test_matrices_that_are_kept_back_are_not_published(tmp_path: Path) -> None:
         plan = settings.plan(PlanInputs(schema, data, {}, ("chosen_by_data",)))
         protect_test(frame, plan, tmp_path / str(keep), 1)
         assert (tmp_path / str(keep) / "public" / "matrices.csv").exists() != keep
+
+
+def test_each_form_of_a_questionnaire_has_its_matrices(tmp_path: Path) -> None:
+    plan = make_questionnaire(schema_of(SEX, REGION, FEW), 2.0, ask=1, responses="categories")
+    public = released(plan, tmp_path / "r")
+    matrices = matrices_in(public)
+    assert list(matrices.groupby("stratum", sort=False)["block"].unique().map(list)) == [
+        *(["sex"], ["region"], ["few"])
+    ]
+    found = deniable.Released(public)
+    protected = pd.read_csv(public / "protected.csv", dtype=str, keep_default_na=False)
+    for name, own in matrices.groupby("block"):
+        asked = protected.loc[protected[name] != NOT_ASKED, name]
+        weights = own["reported"].map(asked.value_counts(normalize=True)).fillna(0)
+        by_names = (weights * own["inverse"].astype(float)).groupby(own["true"]).sum()
+        table = found.table([name])
+        assert np.allclose(by_names[table[name]], table["estimate"], atol=1e-12)

@@ -233,11 +233,11 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
     @cached_property
     def large_blocks(self) -> tuple[str, ...]:
         """The blocks with too many entries of their matrices for a table in a public folder."""
-        protocols, left = self.protocols.values(), MAX_PUBLISHED_ROWS
-        found = []
-        for block in self.blocks:
-            channels = [protocol.channel_of(block) for protocol in protocols]
-            sizes = [channel.size * channel.reports for channel in channels]
+        sizes_of, left, found = dict[tuple[str, ...], list[int]](), MAX_PUBLISHED_ROWS, list[str]()
+        for protocol in self.protocols.values():
+            for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
+                sizes_of.setdefault(block, []).append(channel.size * channel.reports)
+        for block, sizes in sizes_of.items():
             if max(sizes) > MAX_PUBLISHED_ENTRIES or sum(sizes) > left:
                 found.append(" x ".join(block))
             else:
@@ -253,7 +253,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
                 if (name := " x ".join(block)) not in self.large_blocks:
                     table = _entries(protocol, block, stratum)
-                    if name in columns:  # as in the protected file
+                    if name in columns and len(columns[name].texts) == channel.reports:
+                        # The texts of the protected file.
                         null = columns[name].values.is_null().to_pylist()
                         texts = zip(columns[name].texts, null, strict=True)
                         labels = [MISSING if missing else text for text, missing in texts]
