@@ -20,6 +20,7 @@ EXTRAS = {
     **dict.fromkeys(("cvxpy", "highspy"), "design"),
     **dict.fromkeys(("numba", "rdata", "sklearn"), "numeric"),
     **dict.fromkeys(("jinja2", "markdown_it", "markupsafe", "matplotlib"), "report"),
+    "pyreadstat": "survey",
     **dict.fromkeys(("psutil", "requests", "snakemake", "tqdm"), "workflow"),
 }
 """Extra that installs each optional package, by the name of the package in imports."""

@@ -266,7 +266,7 @@ def _publish(out: Path, plan: Plan, answers: pd.DataFrame, agreement: Agreement)
     block = {"name": out.name, "mode": mode, "notice": notice, "records": records}
     document = plan_to_json(plan) | {"release": block | {"data_source": "own"}}
     with folder_written_whole(out) as folder:
-        file = folder / f"{plan.protected_name}.{plan.schema.file.kind}"
+        file = folder / f"{plan.protected_name}.{plan.schema.file.protected.kind}"
         with records_writer(file, plan.schema.file, CsvForm()) as writer:
             writer.write(pa.Table.from_pandas(answers, preserve_index=False))
         write_documents(plan, document, folder)

@@ -39,7 +39,7 @@ class OriginalRecords:
         self._records, self._plan = 0, plan
         self._refuse_too_many(self.file.expected)
         # A file is read in the encoding of its release; records in memory may have other texts.
-        file, in_memory = plan.schema.file, not isinstance(source, str | Path)
+        file, in_memory = plan.schema.file.protected, not isinstance(source, str | Path)
         encoding = codecs.lookup(file.encoding or "utf-8").name if file.kind == "csv" else "utf-8"
         self._encoding = encoding if in_memory and encoding != "utf-8" else None
 

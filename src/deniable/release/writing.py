@@ -27,7 +27,9 @@ def records_writer(
     path: Path, file: FileFormat, form: CsvForm
 ) -> "closing[_Csv] | closing[_Groups]":
     """Open a writer at a `path` in the format `file`; a CSV file has the line ends of `form`."""
-    return closing(_Csv(path, file, form)) if file.kind == "csv" else closing(_Groups(path, file))
+    if (protected := file.protected).kind == "csv":
+        return closing(_Csv(path, protected, form))
+    return closing(_Groups(path, file))
 
 
 def encoded_text(text: str, encoder: codecs.IncrementalEncoder, encoding: str) -> bytes:

@@ -59,7 +59,7 @@ class ProtectedFormat:
         self, schema: Schema, columns: Sequence[ResponseColumn], passed: Sequence[str]
     ) -> None:
         self.schema, self.columns, self.passed = schema, tuple(columns), tuple(passed)
-        self.as_text = schema.file.kind == "csv"
+        self.as_text = schema.file.protected.kind == "csv"
         self._values: dict[str, pa.Array] = {
             each.name: pa.array(each.texts, pa.string()) if self.as_text else each.values
             for each in self.columns

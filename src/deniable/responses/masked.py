@@ -72,7 +72,8 @@ class MaskedResponses(Responses):
         class_column: str | None = None,
     ) -> None:
         self._schema, self.mechanism, self.class_column = schema, mechanism, class_column
-        self._source = open_source(source, schema.file.delimiter, schema.file.encoding)
+        form = schema.file.protected
+        self._source = open_source(source, form.delimiter, form.encoding)
         for name in (*mechanism.domains.names, *([class_column] if class_column else [])):
             if name not in self._source.types:
                 there = shortened(", ".join(self._source.types))
@@ -101,6 +102,8 @@ class MaskedResponses(Responses):
         labels, coder, coded = list[Any](), None, list[str]()
         if self.class_column is not None:
             column = self._schema[self.class_column].released
+            if self._schema.file.protected.kind == "csv":
+                column = column.model_copy(update={"type": None})
             coder, coded = Coder(column, self._source.types[column.name]), [column.name]
         for piece in self._source.pieces(coded, names, faults):
             for name in names:

@@ -54,7 +54,7 @@ class ProtectedRecords(Responses):
         table_of: "Callable[[Sequence[str]], Table]",
         clusters: Sequence[tuple[str, ...]],
     ) -> None:
-        form, self._table_of, self._clusters = layout.schema.file, table_of, clusters
+        form, self._table_of, self._clusters = layout.schema.file.protected, table_of, clusters
         self._source = open_source(source, form.delimiter, form.encoding)
         self.where, self.as_text = self._source.where, layout.as_text
         passed = [layout.schema[name] for name in layout.passed]

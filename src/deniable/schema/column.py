@@ -36,14 +36,16 @@ class FileFormat(Strict):
     that is not in the schema is an error, or ignored.
     """
 
-    kind: Literal["csv", "parquet", "arrow", "transactions"]
+    kind: Literal["csv", "parquet", "arrow", "transactions", "spss", "stata"]
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     encoding: Text | None = None
     unknown_items: Literal["refuse", "ignore"] = "refuse"
 
     @property
     def protected(self) -> "FileFormat":
-        """The format of the protected file; baskets become columns, for any channel."""
+        """The format of the protected file: Parquet for baskets, CSV for SPSS and Stata."""
+        if self.kind in ("spss", "stata"):
+            return FileFormat(kind="csv", delimiter=",", encoding="utf-8")
         return FileFormat(kind="parquet") if self.kind == "transactions" else self
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -22,10 +23,11 @@ from deniable.schema.texts import (
     quoted,
     quoted_list,
     refuse_bad_population,
+    unfit,
 )
 from deniable.schema.types import is_text, number_text
 
-NAMES = {"csv": "CSV", "transactions": "Transactions"}
+NAMES = {"csv": "CSV", "transactions": "Transactions", "spss": "SPSS", "stata": "Stata"}
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more
 MAX_NUMBERS = 20  # distinct numbers that are drafted as categories
 STEPS = 100  # approximate number of points on a drafted grid
@@ -103,7 +105,7 @@ def drafted(
         refuse_bad_population(population)
     opened = (open_transactions if transactions else open_source)(source, delimiter, encoding)
     seen = _seen(opened)
-    columns = {name: _column(name, each) for name, each in seen.items()}
+    columns = {name: _labelled(name, each, opened) for name, each in seen.items()}
     for name, column in columns.items():
         if name != name.strip():
             column.warnings.append("its name begins or ends with a space; rename it in the file")
@@ -145,7 +147,8 @@ def _seen(source: Source) -> dict[str, ColumnEvidence]:
 
 def _format(source: Source, delimiter: str | None, encoding: str | None) -> tuple[str, str]:
     if (file := source.format).delimiter is None:
-        return file.kind.capitalize(), f"{{kind: {file.kind}}}"
+        more = f", encoding: {quoted(file.encoding)}" if file.encoding else ""
+        return NAMES.get(file.kind, file.kind.capitalize()), f"{{kind: {file.kind}{more}}}"
     told = ["detected" if given is None else "as given" for given in (delimiter, encoding)]
     mark, name = quoted(str(file.delimiter)), quoted(str(file.encoding))
     marks = f"delimiter {file.delimiter!r} ({told[0]}), encoding {file.encoding} ({told[1]})"
@@ -153,7 +156,54 @@ def _format(source: Source, delimiter: str | None, encoding: str | None) -> tupl
     return f"{NAMES[file.kind]}, {marks}", as_yaml
 
 
-def _column(name: str, seen: ColumnEvidence) -> _Drafted:
+def _labelled(name: str, seen: ColumnEvidence, source: Source) -> _Drafted:
+    """Return a column with the labels of its values, if the file has them, as categories."""
+    labels, codes = source.labels.get(name, {}), source.codes.get(name, [])
+    others = [each for each in seen.counts if each not in labels and each not in seen.absent]
+    if not labels or seen.many or not seen.supported or len(others) > MAX_NUMBERS:
+        column = _column(name, seen, codes)
+        if labels:
+            texts = ", ".join(f"{quoted(each)} ({quoted(own)})" for each, own in labels.items())
+            column.warnings.append(
+                f"labels among other values: {texts}; move those that mean a missing value to the "
+                "values of missing, and correct the bounds"
+            )
+        return column
+    column = _Drafted("categorical", [("status", "drafted")])
+    if not is_text(seen.kind):
+        column.options.append(("type", quoted(str(seen.kind))))
+    new = {text: text for text in sorted(others)}
+    for text, label in labels.items():
+        if fault := unfit(label) or ("is no name" if label in ("", MISSING, *codes) else ""):
+            column.warnings.append(f"the label of {quoted(text)} {fault}, so the value is the name")
+        elif label.strip().casefold() in STAND_INS:
+            warning = f"{quoted(label)} is a category; if it means a missing value, move its value"
+            column.warnings.append(f"{warning} {quoted(text)} to the values of missing")
+        new[text] = text if fault else label
+    if not is_text(seen.kind):
+        new = {text: new[text] for text in sorted(new, key=float)}
+    for label in dict.fromkeys(new.values()):
+        if len(same := [text for text, own in new.items() if own == label]) > 1:
+            column.warnings.append(
+                f"{quoted_list(same)} have the same label {quoted(label)}, so they are one "
+                "category; give each another one in mapping and categories to keep them apart"
+            )
+    if others:
+        column.remarks.append(f"values without a label: {quoted_list(sorted(others))}")
+    if name in source.ordinal:
+        column.options.append(("ordered", "true"))
+    mapping = ", ".join(f"{quoted(text)}: {quoted(label)}" for text, label in new.items())
+    column.options.append(("categories", quoted_list(list(dict.fromkeys(new.values())))))
+    column.options.append(("recode", f"{{mapping: {{{mapping}}}}}"))
+    absent = [each for each in seen.absent if each not in labels]
+    if seen.missing or codes or absent:
+        values = quoted_list(["", *codes, *absent])
+        column.options.append(("missing", f"{{values: {values}, policy: category}}"))
+        column.remarks.append(f"{seen.missing:,} missing values, drafted as a category")
+    return column
+
+
+def _column(name: str, seen: ColumnEvidence, codes: Sequence[str]) -> _Drafted:
     different = "all values are different"
     if seen.many:
         different = f"the first {MAX_COUNTED:,} values are different"
@@ -171,7 +221,7 @@ def _column(name: str, seen: ColumnEvidence) -> _Drafted:
     if named or (all_differ and (not seen.numbers or (counts_up and not seen.many))):
         return _Drafted("identifier", remarks=[different if seen.different else "so named"])
     if seen.numbers and len(seen.counts) - len(seen.absent) > MAX_NUMBERS:
-        return _numeric(seen)
+        return _numeric(seen, codes)
     if len(seen.counts) > MAX_CATEGORIES:
         number = f"over {MAX_COUNTED:,}" if seen.many else f"{len(seen.counts):,}"
         what = f"{number} different values, more than {MAX_CATEGORIES}"
@@ -182,7 +232,7 @@ def _column(name: str, seen: ColumnEvidence) -> _Drafted:
             )
             return _Drafted("left_out", warnings=[why])
         return _Drafted("left_out", remarks=[f"{what}; group them (recode) to release the column"])
-    return _categorical(seen)
+    return _categorical(seen, codes)
 
 
 def _left_out(seen: ColumnEvidence) -> str:
@@ -200,7 +250,7 @@ def _left_out(seen: ColumnEvidence) -> str:
     return ""
 
 
-def _numeric(seen: ColumnEvidence) -> _Drafted:
+def _numeric(seen: ColumnEvidence, codes: Sequence[str]) -> _Drafted:
     column = _Drafted("numeric", [("status", "drafted")])
     if not is_text(seen.kind):
         column.options.append(("type", quoted(str(seen.kind))))
@@ -208,7 +258,7 @@ def _numeric(seen: ColumnEvidence) -> _Drafted:
     column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
     _add_decimal(column, seen)
     column.remarks.append("bounds are rounded from the records; write public ones")
-    _add_missing(column, seen)
+    _add_missing(column, seen, codes)
     return column
 
 
@@ -218,7 +268,7 @@ def _add_decimal(column: _Drafted, seen: ColumnEvidence) -> None:
         column.remarks.append("the decimal mark is a comma")
 
 
-def _categorical(seen: ColumnEvidence) -> _Drafted:
+def _categorical(seen: ColumnEvidence, codes: Sequence[str]) -> _Drafted:
     column = _Drafted("categorical", [("status", "drafted")])
     names = sorted(each for each in seen.counts if each not in seen.absent)
     if seen.numbers:
@@ -248,11 +298,11 @@ def _categorical(seen: ColumnEvidence) -> _Drafted:
                 f"{quoted_list(same)} differ only by spaces, capitals or forms of accents; "
                 "correct the file if they are the same category"
             )
-    _add_missing(column, seen)
+    _add_missing(column, seen, codes)
     return column
 
 
-def _add_missing(column: _Drafted, seen: ColumnEvidence) -> None:
+def _add_missing(column: _Drafted, seen: ColumnEvidence, codes: Sequence[str]) -> None:
     if words := [each for each in seen.absent if each not in seen.codes]:
         where = "among the numbers" if seen.numbers else "with stray blanks"
         column.warnings.append(f"{quoted_list(words)} {where} are taken as missing values")
@@ -267,8 +317,8 @@ def _add_missing(column: _Drafted, seen: ColumnEvidence) -> None:
             f"{quoted_list(seen.suspects)} may be a code of missing values; if so, move it to "
             "the values of missing, and correct the bounds or categories"
         )
-    if seen.missing or seen.absent:
-        values = quoted_list(["", *seen.absent])
+    if seen.missing or seen.absent or codes:
+        values = quoted_list(["", *codes, *(each for each in seen.absent if each not in codes)])
         column.options.append(("missing", f"{{values: {values}, policy: category}}"))
         number = seen.missing + sum(seen.absent.values())
         column.remarks.append(f"{number:,} missing values, drafted as a category of their own")

@@ -57,14 +57,15 @@ class Schema(Strict):
         elif self.file.unknown_items == "ignore":
             raise ValueError("unknown_items; allowed: in a file of transactions")
         # The protected file must be able to contain all texts.
-        for column in self.columns if self.file.encoding else ():
+        encoding = self.file.protected.encoding or self.file.encoding or ""
+        for column in self.columns if encoding else ():
             for text in (column.name, *column.categories, *column.missing.values):
                 try:
-                    text.encode(self.file.encoding or "")
+                    text.encode(encoding)
                 except UnicodeError:
                     raise ValueError(
                         f"{text!r} of column {column.name!r}; allowed: characters of the "
-                        f"encoding {self.file.encoding}"
+                        f"encoding {encoding}"
                     ) from None
                 except LookupError:  # an unknown encoding is an error when the file is opened
                     return self

@@ -175,7 +175,7 @@ class CollectedPlan(Plan):
         yield pa.Table.from_pandas(answers, preserve_index=False)
 
     def responses(self, source: Any) -> CollectedResponses:
-        return CollectedResponses(source, self.design, self.schema.file)
+        return CollectedResponses(source, self.design, self.schema.file.protected)
 
     def audit(self, answers: pd.DataFrame | None = None) -> pd.DataFrame:
         """Compare each stated epsilon with one that is computed independently.

@@ -280,7 +280,7 @@ class MaskedPlan(Plan):
                 array = whole.take(pa.array(np.arange(len(whole))))
             else:
                 continue
-            if self.schema.file.kind == "csv":
+            if self.schema.file.protected.kind == "csv":
                 array = array.cast(pa.string())
                 if column.continuous and column.decimal == ",":
                     array = pc.replace_substring(array, ".", ",")
