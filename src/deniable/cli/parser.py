@@ -14,7 +14,7 @@ BARE = r'[^",\s](?:[^,]*[^,\s])?'
 NAME = re.compile(rf'\s*(?:"((?:[^"]|"")+)"|({BARE}))\s*(,|\Z)')
 FORM = 'write sex,income, with quotes around a name that has a comma: "odd, name",sex'
 LEDGER_HELP = "the ledger of the release (default: the environment variable DENIABLE_LEDGER)"
-FILE = "records: CSV, Parquet (a file or a folder) or Arrow"
+FILE = "records: CSV, Parquet (a file or a folder), Arrow, SPSS or Stata"
 PUBLIC = "public folder of a release"
 MAX_DIGITS = 18  # of a seed
 
