@@ -19,7 +19,8 @@ from deniable.cli import main
 from deniable.errors import DataError
 from deniable.release import protect_test
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile, Schema, drafted, open_source, schema_from_dict
+from deniable.schema import RecordsFile, Schema, drafted, schema_from_dict
+from deniable.schema.formats import open_survey
 
 NUMBER = 600
 LABELS: dict[str, dict[Any, str]] = {
@@ -180,7 +181,7 @@ def test_times_and_empty_texts(tmp_path: Path) -> None:
     times = [dt.datetime(1969, 12, 31, 23, 59, 58), None, dt.datetime(2024, 5, 31, 12, 0, 5)]
     table = pd.DataFrame({"at": times, "text": ["", "a ", "b"]})
     for name in ("a.sav", "a.dta"):
-        source = open_source(written(tmp_path, name, table))
+        source = open_survey(written(tmp_path, name, table))
         (piece,) = source.pieces(["at", "text"], [], deniable.schema.ValidationErrors())
         assert piece.batch.column("at").to_pylist() == times
         assert piece.batch.column("text").to_pylist() == ["", "a", "b"]
@@ -366,14 +367,14 @@ def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
     table = pd.DataFrame({f"v{n}": np.arange(number) % (n + 2) * 1.0 for n in range(12)})
     path = written(tmp_path, "large.sav", table)
     code = f"""
-import resource
+import re
 from deniable.schema import RecordsFile, schema_from_dict
 columns = [dict(name=f"v{{n}}", kind="numeric", bounds=[0, 20], step=1, type="double")
            for n in range(12)]
 form = dict(format="deniable-schema", population="p", file=dict(kind="spss"), columns=columns)
 file = RecordsFile.open({str(path)!r}, schema_from_dict(form))
 sums = sum(int(each.codes["v0"].sum()) for each in file.portions())
-print(sums, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(sums, int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) // 1024)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     total, megabytes = map(int, done.stdout.split())

@@ -14,7 +14,7 @@ from deniable.errors import DataError, named_types, shown
 from deniable.schema.column import MISSING
 from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.formats import Source, open_source, open_transactions
+from deniable.schema.formats import Source, open_survey, open_transactions
 from deniable.schema.model import FORMAT, VERSION
 from deniable.schema.texts import (
     STAND_INS,
@@ -103,7 +103,7 @@ def drafted(
     """
     if population is not None:
         refuse_bad_population(population)
-    opened = (open_transactions if transactions else open_source)(source, delimiter, encoding)
+    opened = (open_transactions if transactions else open_survey)(source, delimiter, encoding)
     seen = _seen(opened)
     columns = {name: _labelled(name, each, opened) for name, each in seen.items()}
     for name, column in columns.items():

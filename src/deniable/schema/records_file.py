@@ -99,6 +99,10 @@ class RecordsFile:
             from deniable.schema.formats import TransactionsSource  # noqa: PLC0415
 
             opened: Source = TransactionsSource(Path(source), schema)
+        elif schema.file.kind in ("spss", "stata"):
+            from deniable.schema.formats import open_survey  # noqa: PLC0415 - few files are these
+
+            opened = open_survey(source, None, schema.file.encoding)
         else:
             opened = open_source(source, schema.file.delimiter, schema.file.encoding)
         if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:

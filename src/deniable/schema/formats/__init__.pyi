@@ -6,6 +6,7 @@ from .sources import (
     open_source as open_source,
     rows_of as rows_of,
 )
+from .survey import SurveySource as SurveySource, open_survey as open_survey
 from .transactions import (
     TransactionsSource as TransactionsSource,
     open_transactions as open_transactions,

@@ -33,6 +33,9 @@ PACKED = (
     (b"\x1f\x8b", "gzip"),
     (b"PK\x03\x04", "ZIP or a spreadsheet"),
     (b"\xd0\xcf\x11", "XLS"),
+    (b"$FL2", "SPSS"),
+    (b"$FL3", "SPSS"),
+    (b"<stata_dta>", "Stata"),
     (b"SQLite format 3\0", "SQLite"),
     (b"FEA1", "Feather of version 1"),
 )

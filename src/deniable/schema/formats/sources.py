@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,8 +22,6 @@ from deniable.schema.types import is_text
 PORTION = 262_144  # records
 MAX_VALUES = 1 << 22  # of a batch of a wide file
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
-SPSS_MAGIC, STATA_MAGIC = (b"$FL2", b"$FL3"), b"<stata_dta>"
-SPSS_ENDINGS, STATA_ENDINGS = (".sav", ".zsav"), (".dta",)
 
 
 Names = Sequence[str]
@@ -196,20 +194,9 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
             return _ArrowSource(path)
         if start.startswith(b"PAR1") or path.suffix in PARQUET_ENDINGS:
             return _ParquetSource(path)
-        if kind := _survey_kind(path, start):
-            from deniable.schema.formats.survey import SurveySource  # noqa: PLC0415 - an extra
-
-            return SurveySource(path, kind, encoding)
         return _CsvSource(CsvText.open(path, delimiter, encoding))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}; check the path") from None
-
-
-def _survey_kind(path: Path, start: bytes) -> Literal["spss", "stata"] | None:
-    if start.startswith(SPSS_MAGIC) or path.suffix.lower() in SPSS_ENDINGS:
-        return "spss"
-    stata = start.startswith(STATA_MAGIC) or path.suffix.lower() in STATA_ENDINGS
-    return "stata" if stata else None
 
 
 def rows_of(columns: int, rows: int = PORTION) -> int:

@@ -18,13 +18,15 @@ from deniable.schema.column import FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.sources import (
     MAX_VALUES,
-    STATA_MAGIC,
     Names,
     Source,
+    open_source,
     refuse_bad_names,
 )
 from deniable.schema.types import number_text
 
+SPSS_MAGIC, STATA_MAGIC = (b"$FL2", b"$FL3"), b"<stata_dta>"
+SPSS_ENDINGS, STATA_ENDINGS = (".sav", ".zsav"), (".dta",)
 STATA_END, SAMPLE = b"</stata_dta>", 64
 ROWS = 1 << 16  # of a batch
 DATES = re.compile(r"(A|E|J|S)?DATE[0-9]*|%-?td.*")
@@ -33,6 +35,16 @@ EPOCHS = {"spss": 141_428, "stata": 3_653}  # days from 1582-10-14, and from 196
 MAX_DAYS = 3_000_000
 TICKS = {"spss": 1_000, "stata": 1}  # milliseconds of a unit of a time
 DAY = 86_400
+
+
+def open_survey(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
+    """Open records, also of SPSS and Stata; `source` and other arguments as in `open_source`."""
+    if isinstance(source, (str, Path)) and (path := Path(source)).is_file():
+        with path.open("rb") as stream:
+            start = stream.read(len(STATA_MAGIC))
+        if kind := _survey_kind(path, start):
+            return SurveySource(path, kind, encoding)
+    return open_source(source, delimiter, encoding)
 
 
 class SurveySource(Source):
@@ -139,6 +151,13 @@ class SurveySource(Source):
         missing = np.isnan(whole)
         integers = np.where(missing, 0, whole).astype(np.int32 if scale == 1 else np.int64)
         return pa.array(integers, mask=missing).cast(kind)
+
+
+def _survey_kind(path: Path, start: bytes) -> Literal["spss", "stata"] | None:
+    if start.startswith(SPSS_MAGIC) or path.suffix.lower() in SPSS_ENDINGS:
+        return "spss"
+    stata = start.startswith(STATA_MAGIC) or path.suffix.lower() in STATA_ENDINGS
+    return "stata" if stata else None
 
 
 def _text(value: Any) -> str:
