@@ -46,8 +46,6 @@ def test_each_weight_becomes_the_value_of_its_class(decimal: str) -> None:
     if decimal == ".":
         numbers = pa.array(list(map(float, texts)))
         assert in_classes(column, numbers).to_pylist() == expected
-        own = column.model_copy(update={"class_values": [0.9, 1.0, 3.5]})
-        assert in_classes(own, numbers).to_pylist() == [0.9, 0.9, 1.0, 1.0, 3.5, 3.5]
         assert in_classes(column, pa.array([0, 1, 4], pa.int8())).to_pylist() == [0.5, 1.25, 2.75]
 
 
@@ -59,9 +57,6 @@ def test_each_weight_becomes_the_value_of_its_class(decimal: str) -> None:
         ({"classes": [-1, 1]}, "increasing edges from 0"),
         ({"classes": [0, float("inf")]}, "increasing edges from 0"),
         ({"kind": "identifier", "classes": [0, 1]}, "allowed: of a weight"),
-        ({"class_values": [1]}, "class_values of 'w'; allowed: with classes"),
-        ({"classes": [0, 1, 2], "class_values": [0.5]}, "one of each class, and inside it"),
-        ({"classes": [0, 1, 2], "class_values": [0.5, 0.9]}, "one of each class, and inside it"),
     ],
 )
 def test_classes_that_cannot_be_are_refused(weight: dict[str, Any], words: str) -> None:

@@ -86,7 +86,7 @@ class Column(Strict):
     as in the file, and categories and bounds as after recoding.
 
     Weights may have `classes`, from each edge to below the next, the last with its end. A weight is
-    released as the value of its class: the middle, or as given in `class_values`.
+    released as the middle of its class.
 
     A question is `asked_if` each column named there has one of the categories listed. In all other
     records it has no value, and counts as ``(not applicable)``.
@@ -107,7 +107,6 @@ class Column(Strict):
     missing: Missing = Field(default_factory=Missing)
     recode: Recode | None = None
     classes: Annotated[list[float], Field(min_length=2)] | None = None
-    class_values: list[float] | None = None
     asked_if: dict[str, list[str]] = Field(default_factory=dict)
     records_per_unit: Annotated[int, Field(ge=1, le=MAX_PER_UNIT)] | None = None
     excess: Literal["refuse", "limit"] = "refuse"
@@ -149,28 +148,17 @@ class Column(Strict):
         return self
 
     def _refuse_bad_classes(self) -> None:
-        """Raise `ValueError` for classes without weights, or values beyond their classes."""
-        if self.classes is None:
-            if self.class_values is not None:
-                raise ValueError(f"class_values of {self.name!r}; allowed: with classes")
-            return
-        edges = np.array(self.classes)
+        """Raise `ValueError` for classes of another kind of column, or edges that do not rise."""
+        edges = np.array(self.classes or [0, 1])
         rising = np.isfinite(edges).all() and edges[0] >= 0 and (np.diff(edges) > 0).all()
-        if self.kind != "weight" or not rising:
+        if not rising or (self.classes is not None and self.kind != "weight"):
             problem = f"classes of {self.name!r}; allowed: of a weight, increasing edges from 0"
-            raise ValueError(problem)
-        values, ends = self.values_of_classes, pairwise(self.classes)
-        if len(values) != len(edges) - 1 or not all(
-            low <= value <= high for value, (low, high) in zip(values, ends, strict=True)
-        ):
-            problem = f"class_values of {self.name!r}; allowed: one of each class, and inside it"
             raise ValueError(problem)
 
     @property
     def values_of_classes(self) -> list[float]:
-        """The value of each class of weights."""
-        edges = self.classes or []
-        return self.class_values or [(a + b) / 2 for a, b in pairwise(edges)]
+        """The value of each class of weights, its middle."""
+        return [(low + high) / 2 for low, high in pairwise(self.classes or [])]
 
     def _refuse_bad_recode(self) -> None:
         """Raise `ValueError` if the recode is not one of this column."""

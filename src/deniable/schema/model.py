@@ -183,8 +183,7 @@ class Schema(Strict):
                 change = {"step": None}
             elif each.name not in kept:
                 change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "edges", "type"))
-                change |= {"categories": [], "decimal": ".", "recode": None}
-                change |= dict.fromkeys(("classes", "class_values"))
+                change |= {"categories": [], "decimal": ".", "recode": None, "classes": None}
                 change |= dict.fromkeys(("ordered", "open_below", "open_above"), False)
                 change |= {"asked_if": {}}
             columns.append(Column.model_validate(each.model_dump() | change))

@@ -1,5 +1,6 @@
 """Public recodes: new values of a column, which replace the values of its file as it is read."""
 
+from collections import Counter
 from typing import Annotated, Any, Literal, Self
 
 import pyarrow as pa
@@ -58,9 +59,9 @@ class Recode(Strict):
                 "allowed: truncate, groups or mapping, or truncate before one of these; or top and "
                 "bottom"
             )
-        olds = [old for values in self.groups.values() for old in values]
-        if twice := [old for old in self.new_values if olds.count(old) > 1]:
-            raise ValueError(f"{twice[0]!r} is in groups twice; allowed: once")
+        for old, times in Counter(old for olds in self.groups.values() for old in olds).items():
+            if times > 1:
+                raise ValueError(f"{old!r} is in groups twice; allowed: once")
         if self.top and self.bottom and self.top.at <= self.bottom.at:
             raise ValueError("top is not above bottom; give a larger number")
         return self
