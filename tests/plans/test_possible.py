@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
 from scipy import stats
 from tests.plans.patterns import AGES, COLUMNS, MARITAL, RULE, records, schema
 
@@ -30,7 +31,7 @@ from deniable.plans import (
 )
 from deniable.plans.blocks import Block, blocks_of
 from deniable.records import Attribute, Domain, connected
-from deniable.schema import RecordsFile, Schema, schema_from_dict
+from deniable.schema import RecordsFile, Schema, draft_schema, schema_from_dict
 
 PAIRS = ("age", "marital"), ("smoker", "a day")
 IMPOSSIBLE = {
@@ -455,3 +456,18 @@ def test_forms_of_a_questionnaire_have_whole_clusters_of_possible_cells() -> Non
     assert off[~never].abs().max() < 5
     with pytest.raises(DeniableError, match="make a plan of kind columns"):
         make_questionnaire(made, 12.0, [["age", "sex"], ["marital"], [["smoker", "a day"]]])
+
+
+def test_a_draft_names_units_and_skip_patterns() -> None:
+    text = draft_schema(people(), "people")
+    assert "records_per_unit" in text
+    assert "asked_if" in text
+    form = yaml.safe_load(text)
+    day = next(each for each in form["columns"] if each["name"] == "a day")
+    day["asked_if"] = {"smoker": ["yes"]}
+    for each in form["columns"]:
+        each["status"] = "declared"
+    day["missing"]["policy"] = "refuse"
+    made = schema_from_dict(form | {"impossible": [RULE]})
+    assert make_plan(made, 3.0).blocks[0] == ("age", "marital")
+    RecordsFile.open(people(), made).check()

@@ -45,7 +45,9 @@ HEAD = """\
 # bounds and step of numbers), then change its status from drafted to declared.
 #   kind: categorical (ordered: true if from low to high), numeric (a value is taken as the nearest
 #     of the points low, low + step, ..., high, or in intervals, by edges: [0, 18, 65] instead of
-#     bounds and step), weight, identifier, or left_out of all releases
+#     bounds and step), weight, identifier, unit (households or patients with up to
+#     records_per_unit records), or left_out of all releases
+#   asked_if: {smoker: ["yes"]} means that the question is asked after this answer only
 #   missing: the texts that mean a missing value, and the policy: category (one of its own), drop
 #     (the record is left out, which a plan must accept) or refuse (it is an error)
 """
