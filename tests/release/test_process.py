@@ -84,8 +84,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "the author": (edited(approved_by="a.  AUTHOR "), "is the author of the plan"),
     "another author": (edited(author="C. Somebody"), "another plan, by 'C. Somebody'"),
     "another digest": (edited(plan="0" * 64), "this approves another plan"),
-    "another version": (edited(version=2), "not an approval, or damaged"),
-    "another format": (edited(format="deniable-plan"), "not an approval, or damaged"),
+    "another version": (edited(version=2), "not an approval of version 1"),
+    "another format": (edited(format="deniable-plan"), "not an approval of version 1"),
     "a further field": (edited(more=1), "not an approval, or damaged"),
     "a number": (edited(approved_by=7), "not an approval, or damaged"),
     "no name": (edited(approved_by=" "), "' ' is not a name of a person"),
@@ -269,7 +269,15 @@ def test_a_public_folder_is_verified_without_anything_else(
     shutil.rmtree(tmp_path / "small")
     shutil.rmtree(tmp_path / "ledger")
     found = verify_release(tmp_path / "copy")
-    assert list(found["check"]) == ["files", "plan", "epsilon", "records", "ledger", "readme"]
+    assert list(found["check"]) == [
+        "files",
+        "plan",
+        "epsilon",
+        "records",
+        "ledger",
+        "shuffled",
+        "readme",
+    ]
     assert found["holds"].all(), found["about"].tolist()
     assert main(["verify", str(tmp_path / "copy")]) == 0
     said = capsys.readouterr().out
@@ -306,10 +314,18 @@ def of_entry(**changes: Any) -> Callable[[Path], None]:
     return in_document(lambda d: d["release"]["ledger"].update(changes))
 
 
+def of_file(**changes: Any) -> Callable[[Path], None]:
+    return in_document(lambda d: d["release"]["shuffled"].update(changes))
+
+
 FORGED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "epsilon": ("plan", in_document(lambda d: d["epsilon"].update(record=1.0)), "epsilon.record"),
     "no block": ("plan", in_document(lambda d: d.pop("release")), "no facts of a release"),
-    "number": ("records", in_document(lambda d: d["release"].update(records=701)), "states 701"),
+    "number": (
+        "records, shuffled",
+        in_document(lambda d: d["release"].update(records=701)),
+        "states 701",
+    ),
     "value": ("records", in_text("protected.csv", "\n0,", "\n7,"), "'7'"),
     "row": ("records", in_text("protected.csv", "\n", "\n0,x,no,1\n"), "701 records"),
     "total": ("ledger", of_entry(total="1.5"), "contradicts the epsilon 2"),
@@ -318,7 +334,17 @@ FORGED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "text": ("ledger", of_entry(total="much"), "contradicts"),
     "head": ("ledger", of_entry(head="none"), "contradicts"),
     "no entry": ("ledger", in_document(lambda d: d["release"].pop("ledger")), "contradicts"),
-    "test": ("ledger", in_document(lambda d: d["release"].update(mode="test")), "a test release"),
+    "test": (
+        "ledger, shuffled",
+        in_document(lambda d: d["release"].update(mode="test")),
+        "a test release",
+    ),
+    "whole file": ("shuffled, readme", of_file(epsilon=0.1), "another epsilon of the whole file"),
+    "no figure": (
+        "shuffled, readme",
+        in_document(lambda d: d["release"].update(shuffled=[])),
+        "another",
+    ),
     "readme": ("readme", in_text("README.txt", "respondent: 2,", "respondent: 1,"), "lacks the"),
     "no readme": ("readme", lambda public: (public / "README.txt").unlink(), "cannot be read"),
 }
@@ -341,8 +367,8 @@ def test_a_forged_folder_fails_even_with_a_new_list_of_files(
     assert not verify_release(public)["holds"].iloc[0]  # the files
     summed(public)
     found = verify_release(public).set_index("check")
-    assert list(found.index[~found["holds"].astype(bool)]) == [failing]
-    assert words in found.loc[failing, "about"]
+    assert ", ".join(found.index[~found["holds"].astype(bool)]) == failing
+    assert words in found.loc[failing.partition(",")[0], "about"]
     assert main(["verify", str(public)]) == 2
     said = capsys.readouterr()
     assert f"failed: {failing}. Do not use this folder" in said.err

@@ -81,26 +81,21 @@ examples:
   deniable protect survey.csv plan.json --out trial/ --test 1
 """,
     "approve": """\
-Approve a plan as a second person. The plan names its author, and APPROVAL.json has both names, the
-date and the digest of the plan. Names are stated and not authenticated. A ledger made with
---two-persons refuses releases without an approval.
+Approve a plan as a second person. The plan names its author. APPROVAL.json has both names, which
+are stated and not authenticated, the date and the digest of the plan.
 
 examples:
-  deniable plan survey.yaml --epsilon 2 --author "A. Author" --out plan.json
   deniable approve plan.json --name "B. Checker" --out approval.json
-  deniable protect survey.csv plan.json --out release/ --approval approval.json
 """,
     "verify": """\
-Verify a public folder as an auditor does, without key, ledger or records: the list of files, the
-plan, its epsilons, the protected records, the entry of the ledger, and README.txt. Exit codes: 0 if
-all checks hold, 1 if the release is withdrawn, 2 if a check fails.
+Verify a public folder as an auditor does, without key, ledger or records. Exit codes: 0 if all
+checks hold, 1 if the release is withdrawn, 2 if a check fails.
 
 examples:
   deniable verify release/public
 """,
     "withdraw": """\
-Withdraw a wrong release by the note WITHDRAWN.txt in its public folder. All files stay as they
-were. The ledger still counts the release, and estimates from the folder warn.
+Withdraw a wrong release by the note WITHDRAWN.txt in its public folder. The ledger still counts it.
 
 examples:
   deniable withdraw release/public --reason "column income had the wrong currency"

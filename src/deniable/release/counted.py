@@ -215,7 +215,6 @@ def refuse_another_plan(
 
 
 LOG: str = "log.jsonl"
-MAX_MESSAGE = 4000  # characters of a refusal
 
 
 def utc_now() -> str:
@@ -241,10 +240,12 @@ def append_event(folder: Path, event: str, **facts: Any) -> None:
     is on the disk on return. If a full disk cut an earlier line, the new one begins on a line of
     its own. Raises `OSError` if the line cannot be written.
     """
-    about = {"time": utc_now(), "user": _user(), "deniable": __version__, "event": event}
+    user = str(os.geteuid())
+    with suppress(KeyError):  # a container may have no name for its user
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    about = {"time": utc_now(), "user": user, "deniable": __version__, "event": event}
     line = json_line(about | facts).encode("utf-8", "backslashreplace") + b"\n"
-    file = folder / LOG
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    file, flags = folder / LOG, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     handle = os.open(file, flags, PRIVATE_FILE)
     try:
         size = os.fstat(handle).st_size
@@ -259,12 +260,6 @@ def append_event(folder: Path, event: str, **facts: Any) -> None:
         sync_folder(folder)
 
 
-def _user() -> str:
-    with suppress(KeyError):
-        return pwd.getpwuid(os.geteuid()).pw_name
-    return str(os.geteuid())  # a container may have no name for its user
-
-
 @contextmanager
 def refusals_logged(folder: Path, ledger: Ledger, plan: Plan, release: str) -> Iterator[None]:
     """Log an error of the block as a refusal of a `release` by a `plan`.
@@ -276,8 +271,7 @@ def refusals_logged(folder: Path, ledger: Ledger, plan: Plan, release: str) -> I
         yield
     except DeniableError as error:
         counted = (folder / PRIVATE / ENTRY_FILE).exists()
-        where = folder / PRIVATE if counted else ledger.folder
+        where, about = folder / PRIVATE if counted else ledger.folder, facts_of(plan)
         with suppress(OSError):  # the error itself is more important
-            facts = facts_of(plan) | {"message": str(error)[:MAX_MESSAGE]}
-            append_event(where, "refused", release=release, **facts)
+            append_event(where, "refused", release=release, **about, message=str(error)[:4000])
         raise

@@ -91,7 +91,6 @@ from deniable.release.receipts import (
 from deniable.release.records import Progress, silent
 
 if TYPE_CHECKING:
-    from deniable.release.process import Approval
     from deniable.release.settings import DataSource
 
 DRAFT = ".draft."
@@ -236,7 +235,7 @@ def protect_test(
         write_json(private / PLAN_FILE, release.document, private=True)
 
 
-def _approved(plan: Plan, approval: Path | str | None, ledger: Ledger) -> "Approval | None":
+def _approved(plan: Plan, approval: Path | str | None, ledger: Ledger) -> dict[str, Any] | None:
     if approval is None and not ledger.two_persons:
         return None
     from deniable.release.process import approval_of  # noqa: PLC0415 - few releases have one
@@ -263,7 +262,7 @@ def _publish(
     consent: str | None,
     place: KeyPlace,
     settings: Mapping[str, Any] | None,
-    approved: "Approval | None",
+    approved: Mapping[str, Any] | None,
 ) -> str | None:
     """Publish a release and return the SHA-256 of its list; None if another process did."""
     folder, population = release.folder, _population(release)
@@ -277,8 +276,8 @@ def _publish(
     facts = store_entry(folder, ledger, _reserved(release, ledger, key, digests, consent), settings)
     about = {"release": release.name, **facts_of(release.plan)}
     if approved is not None:
-        approved.store(folder / PRIVATE)
-        about["approved_by"] = approved.approved_by
+        write_once(folder / PRIVATE / "approval.json", canonical(approved))
+        about["approved_by"] = approved["approved_by"]
     append_event(folder / PRIVATE, "counted", **about, entry=facts["entry"])
     with tempfile.TemporaryDirectory(
         prefix=DRAFT, dir=folder / PRIVATE, ignore_cleanup_errors=True

@@ -17,8 +17,8 @@ def run(options: argparse.Namespace) -> None:
 def _approve(options: argparse.Namespace) -> None:
     refuse_overwriting(options.out, [options.plan], "approval")
     made = approve_plan(options.plan, options.name, options.out)
-    print(f"{options.out}: {made.approved_by} approves the plan of {made.author}")
-    print(f"digest of the plan: {made.plan}")
+    print(f"{options.out}: {made['approved_by']} approves the plan of {made['author']}")
+    print(f"digest of the plan: {made['plan']}")
     print("names are stated and not authenticated; sign this file if your organization needs that")
 
 

@@ -1,5 +1,4 @@
 from .approval import (
-    Approval as Approval,
     approval_of as approval_of,
     approve_plan as approve_plan,
 )

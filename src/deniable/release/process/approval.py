@@ -1,80 +1,38 @@
 """Approve plans by a second person. Names are stated and not authenticated."""
 
 import unicodedata
-from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
-
-from pydantic import ConfigDict, ValidationError
-from pydantic.dataclasses import dataclass
+from typing import Any
 
 from deniable.errors import DataError, DeniableError, refuse_no_name, shown
-from deniable.files import write_json, write_once
+from deniable.files import write_json
 from deniable.plans import Plan, read_plan
 from deniable.release.counted import plan_digest, utc_now
-from deniable.release.counting import canonical
 from deniable.texts import read_given_json
 
-APPROVAL_FILE = "approval.json"
-"""The approval of a production release, in its private folder."""
 TO_APPROVE = "deniable approve PLAN.json --name NAME --out APPROVAL.json"
-FORMAT: Literal["deniable-approval"] = "deniable-approval"
+HEAD = {"format": "deniable-approval", "version": 1}
+TEXTS = ("author", "approved_by", "time", "plan")
 
 
-@dataclass(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
-class Approval:
-    """The approval of a plan by its `author` and the other person, `approved_by`.
-
-    The `time` is in UTC, and `plan` is the SHA-256 of the document of the plan. `format` and
-    `version` are the ones of the file.
-    """
-
-    author: str
-    approved_by: str
-    time: str
-    plan: str
-    format: Literal["deniable-approval"]
-    version: Literal[1]
-
-    def store(self, private: Path) -> None:
-        """Store this in the `private` folder of a release, unless an approval is stored there."""
-        write_once(private / APPROVAL_FILE, canonical(asdict(self)))
-
-    def refuse_for(self, plan: Plan, where: str) -> None:
-        """Raise `DeniableError` if this does not approve a `plan`; `where` begins the message."""
-        _refuse_no_second_person(plan, self.approved_by, where)
-        if self.author != plan.author or self.plan != plan_digest(plan):
-            raise DeniableError(
-                f"{where}: this approves another plan, by {shown(self.author)}. Let a second "
-                f"person approve this plan, with the population in its schema: {TO_APPROVE}"
-            )
-
-
-def approve_plan(path: Path | str, name: str, out: Path | str) -> Approval:
+def approve_plan(path: Path | str, name: str, out: Path | str) -> dict[str, Any]:
     """Approve the plan at a `path` in the `name` of a second person, and write the file `out`.
 
-    Returns the approval. Raises `DeniableError` if the plan names no author, or the same person.
+    Returns the approval: ``author`` of the plan, ``approved_by``, ``time`` in UTC and ``plan``, the
+    SHA-256 of its document. Raises `DeniableError` if the plan names no author, or the same person.
     """
     plan = read_plan(path)
     _refuse_no_second_person(plan, name, str(path))
-    approval = Approval(str(plan.author), name, utc_now(), plan_digest(plan), FORMAT, 1)
-    write_json(out, asdict(approval))
+    texts = (plan.author, name, utc_now(), plan_digest(plan))
+    approval = HEAD | dict(zip(TEXTS, texts, strict=True))
+    write_json(out, approval)
     return approval
 
 
-def read_approval(path: Path | str) -> Approval:
-    """Read the approval at a `path`; raise `DataError` if it is not an approval."""
-    values = read_given_json(path)
-    try:
-        return Approval(**values)
-    except (TypeError, ValidationError):
-        raise DataError(f"{path}: not an approval, or damaged; make one by: {TO_APPROVE}") from None
-
-
-def approval_of(plan: Plan, path: Path | str | None) -> Approval:
+def approval_of(plan: Plan, path: Path | str | None) -> dict[str, Any]:
     """Return the approval of a `plan` at a `path`.
 
-    Raises `DeniableError` if the path is None, or the file approves another plan.
+    Raises `DeniableError` if the path is None, or the file is not an approval of this plan.
     """
     if path is None:
         raise DeniableError(
@@ -82,9 +40,19 @@ def approval_of(plan: Plan, path: Path | str | None) -> Approval:
             f"{TO_APPROVE}, then protect with --approval APPROVAL.json (approval in Python and in "
             "a config)"
         )
-    approval = read_approval(path)
-    approval.refuse_for(plan, str(path))
-    return approval
+    found = read_given_json(path)
+    texts = [found.get(each) for each in TEXTS] if isinstance(found, dict) else [None]
+    if not all(isinstance(each, str) for each in texts) or found.keys() != {*HEAD, *TEXTS}:
+        raise DataError(f"{path}: not an approval, or damaged; make one by: {TO_APPROVE}")
+    if any(found[name] != value for name, value in HEAD.items()):
+        raise DataError(f"{path}: not an approval of version 1; make one by: {TO_APPROVE}")
+    _refuse_no_second_person(plan, found["approved_by"], str(path))
+    if (found["author"], found["plan"]) != (plan.author, plan_digest(plan)):
+        raise DeniableError(
+            f"{path}: this approves another plan, by {shown(found['author'])}. Let a second person "
+            f"approve this plan, with the population in its schema: {TO_APPROVE}"
+        )
+    return dict(found)
 
 
 def _refuse_no_second_person(plan: Plan, name: str, where: str) -> None:
@@ -93,11 +61,11 @@ def _refuse_no_second_person(plan: Plan, name: str, where: str) -> None:
         raise DeniableError(
             f"{where}: the plan names no author; make it with --author NAME (author in a config)"
         )
-    if _compared(name) == _compared(plan.author):
+    first, second = (
+        " ".join(unicodedata.normalize("NFKC", each).casefold().split())
+        for each in (plan.author, name)
+    )
+    if first == second:
         raise DeniableError(
             f"{where}: {shown(name)} is the author of the plan; let a second person approve it"
         )
-
-
-def _compared(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

@@ -15,6 +15,7 @@ from deniable.plans import Plan, read_plan
 from deniable.release.contents import PLAN, README, epsilon_line
 from deniable.release.counting import counted_epsilon, epsilon_text
 from deniable.release.receipts import refuse_other_files, sums_of
+from deniable.release.shuffled import shuffled_file, statement_of_file
 from deniable.responses import protected_file
 
 NOT_SHOWN = (
@@ -29,37 +30,41 @@ NOT_SHOWN = (
 def verify_release(public: Path | str) -> pd.DataFrame:
     """Verify the `public` folder of a release from its files alone.
 
-    There is one row per check: ``check`` (files, plan, epsilon, records, ledger, readme), ``holds``
-    (True or False) and ``about``, with the result or the error. `NOT_SHOWN` lists facts that such a
-    folder cannot show. Raises `DataError` if the folder has no plan.
+    There is one row per check: ``check`` (files, plan, epsilon, records, ledger, shuffled, readme),
+    ``holds`` (True or False) and ``about``, with the result or the error. `NOT_SHOWN` lists facts
+    that such a folder cannot show. Raises `DataError` if the folder has no plan.
     """
     folder = Path(public)
     if not (folder / PLAN).is_file():
         raise DataError(f"{folder}: no {PLAN}, so not the public folder of a release; name one")
-    rows: list[tuple[str, bool, str]] = []
-
-    def check(name: str, verified: Callable[[], str]) -> None:
+    checks: dict[str, Callable[[], str]] = {"files": lambda: _files(folder)}
+    try:
+        plan = read_plan(folder / PLAN)
+        block = read_json(folder / PLAN)["release"]
+        mode, records, whole = block["mode"], block["records"], block.get("shuffled")
+    except (DeniableError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = str(error) if isinstance(error, DeniableError) else "no facts of a release"
+        checks["plan"] = lambda: _refuse(reason)
+    else:
+        checks |= {
+            "plan": lambda: "epsilons, guarantees and risks follow from mechanisms and schema",
+            "epsilon": lambda: _epsilon(plan),
+            "records": lambda: _records(plan, folder, records),
+            "ledger": lambda: _ledger(plan, mode, block.get("ledger")),
+            "shuffled": lambda: _shuffled(plan, mode, records, whole),
+            "readme": lambda: _readme(plan, folder, whole),
+        }
+    rows = []
+    for name, verified in checks.items():
         try:
             rows.append((name, True, verified()))
         except DeniableError as error:
             rows.append((name, False, "; ".join(str(error).splitlines())))
-
-    check("files", lambda: _files(folder))
-    try:
-        plan = read_plan(folder / PLAN)
-        block = read_json(folder / PLAN)["release"]
-        mode, records, facts = block["mode"], block["records"], block.get("ledger")
-    except (DeniableError, ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = str(error) if isinstance(error, DeniableError) else "no facts of a release"
-        rows.append(("plan", False, reason))
-    else:
-        text = "its epsilons, guarantees and risks follow from its mechanisms and its schema"
-        rows.append(("plan", True, text))
-        check("epsilon", lambda: _epsilon(plan))
-        check("records", lambda: _records(plan, folder, records))
-        check("ledger", lambda: _ledger(plan, mode, facts))
-        check("readme", lambda: _readme(plan, folder))
     return pd.DataFrame(rows, columns=["check", "holds", "about"])
+
+
+def _refuse(reason: str) -> str:
+    raise DeniableError(reason)
 
 
 def _files(folder: Path) -> str:
@@ -114,12 +119,27 @@ def _value(text: str) -> Fraction | float:
     return math.inf if text == "infinite" else Fraction(text)
 
 
-def _readme(plan: Plan, folder: Path) -> str:
+def _shuffled(plan: Plan, mode: str, records: int, stated: Any) -> str:
+    if stated is None:
+        return "no epsilon of the whole file is stated"
+    try:
+        smallest = stated["within"]["records"] if "within" in stated else None
+        found = shuffled_file(plan, records, smallest, test=mode == "test")
+    except (LookupError, TypeError, ValueError):
+        found = {}
+    if stated != found:
+        raise DeniableError(f"{PLAN} states another epsilon of the whole file than follows")
+    of = "" if smallest is None else f", for a smallest group of {smallest:,} records as stated"
+    return f"epsilon and delta of the whole file, or the reasons against them, follow{of}"
+
+
+def _readme(plan: Plan, folder: Path, shuffled: Any) -> str:
     try:
         text = " ".join((folder / README).read_text("utf-8").split())
-    except (OSError, ValueError):
-        raise DeniableError(f"{README} cannot be read") from None
-    for guarantee in plan.guarantees:
-        if (line := " ".join(epsilon_line(guarantee).split())) not in text:
+        lines = [*map(epsilon_line, plan.guarantees), statement_of_file(plan, shuffled)]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise DeniableError(f"{README} or the facts in {PLAN} cannot be read") from None
+    for line in lines:
+        if " ".join(line.split()) not in text:
             raise DeniableError(f"{README} lacks the statement: {line}")
     return "states the epsilon of each guarantee in the plan"
