@@ -281,8 +281,9 @@ class Project:
             provenance_path(path).unlink(missing_ok=True)
 
     def entries(self) -> dict[str, bytes]:
-        """Return what the ledger of releases holds: a file an entry, its key besides."""
-        files = (file for file in (self.folder / "ledger").rglob("*") if file.is_file())
+        """Return what the ledger of releases holds: entries and key, without refusals."""
+        there = (file for file in (self.folder / "ledger").rglob("*") if file.is_file())
+        files = (file for file in there if file.name != "log.jsonl")
         return {file.relative_to(self.folder).as_posix(): file.read_bytes() for file in files}
 
     def temporary_files(self) -> list[str]:

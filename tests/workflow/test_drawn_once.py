@@ -12,6 +12,8 @@ import pytest
 import yaml
 from tests.workflow.tiny_releases import REAL, RECEIPTS
 
+from deniable.cli import main
+from deniable.files import read_json
 from workflow_config import merged
 
 from reproduction.pipeline.plan import RunPlan
@@ -134,8 +136,11 @@ def test_a_lost_receipt_is_made_again_without_a_draw(project: Any) -> None:
     project.made("--cores", "2", *RECEIPTS)
     after = left(project)
     assert after[1] == before[1]
-    # The receipts' own metadata have another time.
-    assert {n for n in before[0] if before[0][n] != after[0].get(n)} <= {
+    # The receipts' own metadata have another time, and logs have one line more.
+    logs = {name for name in before[0] if name.endswith("/private/log.jsonl")}
+    assert len(logs) == len(REAL)
+    assert all(after[0][name].startswith(before[0][name]) for name in logs)
+    assert {n for n in before[0] if before[0][n] != after[0].get(n)} <= logs | {
         f"{receipt}.provenance.json" for receipt in RECEIPTS
     }
 
@@ -222,7 +227,7 @@ def test_a_release_that_is_killed_before_it_is_published_goes_on(project: Any) -
     assert {name: found[name] for name in begun} == begun
     assert (folder / "public" / "protected.parquet").exists()
     # Neither a key is left nor a draft.
-    more = {"exact_cells.csv", "risk.csv", "published.json", "receipt.json"}
+    more = {"exact_cells.csv", "risk.csv", "published.json", "receipt.json", "log.jsonl"}
     assert {file.name for file in (folder / "private").iterdir()} == {
         *(*begun, *more, "receipt.json.provenance.json"),
     }
@@ -277,3 +282,19 @@ def test_snakemake_says_that_another_draw_is_refused(project: Any) -> None:
     project.edit("tiny.yaml", "bins: 5", "bins: 6")
     said = project.refused("-n")
     assert "'counted' is published in results/releases/counted/public with another plan" in said
+
+
+def test_a_config_can_demand_an_approval_by_a_second_person(project: Any) -> None:
+    demanded = {"author": "A. Author", "approval": "approval.json"}
+    arguments = another(project, "approved", "others", **demanded)
+    assert "approval.json: No such file" in project.refused(*arguments)
+    plan, approval = (
+        project.folder / f"{n}.json" for n in ("results/plans/approved/plan", "approval")
+    )
+    for name, words in (("a. author", "is the author of the plan"), ("B. Checker", "")):
+        code = main(["approve", str(plan), "--name", name, "--out", str(approval)])
+        assert code == (2 if words else 0)
+    project.made(*arguments)
+    private = project.folder / "results/releases/approved/private"
+    assert read_json(private / "approval.json") == read_json(approval)
+    assert b'"approved_by":"B. Checker"' in (private / "log.jsonl").read_bytes()
