@@ -6,6 +6,7 @@ before the draw: it gives one number to one process only. The log has a line of 
 """
 
 import errno
+import fcntl
 import hashlib
 import os
 import platform
@@ -248,6 +249,8 @@ def append_event(folder: Path, event: str, **facts: Any) -> None:
     file, flags = folder / LOG, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     handle = os.open(file, flags, PRIVATE_FILE)
     try:
+        with suppress(OSError):  # without locks, a process that writes now can cause an empty line
+            fcntl.flock(handle, fcntl.LOCK_EX)
         size = os.fstat(handle).st_size
         cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
         line = b"\n" * cut + line
