@@ -13,17 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.release.small_releases import KINDS, content, made, plan_for, records, written
+from tests.release.small_releases import KINDS, content, made, plan_for, records, schema, written
 
 import deniable
 from deniable.cli import main
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, sha256, write_json, write_text
-from deniable.plans import plan_from_json, plan_to_json, read_plan, write_plan
+from deniable.plans import (
+    PlanInputs,
+    plan_from_json,
+    plan_to_json,
+    read_plan,
+    settings_from,
+    write_plan,
+)
 from deniable.release import Ledger
 from deniable.release.counted import append_event, plan_digest
 from deniable.release.process import NOT_SHOWN, verify_release, withdraw_release
 from deniable.release.receipts import SUMS, WITHDRAWN, faults_of_files, faults_of_receipt
+from deniable.schema import RecordsFile
 
 AUTHOR, CHECKER = "A. Author", "B. Checker"
 
@@ -283,6 +291,18 @@ def test_a_public_folder_is_verified_without_anything_else(
     said = capsys.readouterr().out
     assert "700 records, with values that the mechanisms of the plan return" in said
     assert all(each in said for each in NOT_SHOWN)
+
+
+def test_matrices_that_are_kept_back_are_named(tmp_path: Path) -> None:
+    matrix = {"kind": "two_step", "epsilon": 1.5, "keep_back": True}
+    settings = settings_from({"kind": "columns", "matrix": matrix})
+    written(records(), plan_for("columns"), tmp_path / "data")
+    data = RecordsFile.open(tmp_path / "data.parquet", schema())
+    plan = settings.plan(PlanInputs(schema(), data, accept=("chosen_by_data",)))
+    made("columns", tmp_path, plan=plan)
+    found = verify_release(tmp_path / "small/public")
+    assert found["holds"].all(), found["about"].tolist()
+    assert "not verifiable, because kept back: a, b, c, d" in found["about"].iloc[2]
 
 
 def summed(public: Path) -> None:

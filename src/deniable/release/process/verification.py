@@ -74,6 +74,7 @@ def _files(folder: Path) -> str:
 
 def _epsilon(plan: Plan) -> str:
     audit = plan.audit()
+    audit = audit[~audit["of"].isin(plan.unverifiable)]
     failing = audit.loc[audit["holds"].astype(str) == "False", "of"]
     if len(failing) and not plan.refuted:
         raise DeniableError(
