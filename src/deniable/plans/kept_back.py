@@ -46,6 +46,7 @@ class KeptBackPlan(Plan):
     """
 
     kind: ClassVar[str] = KEPT_BACK
+    row_by_row = True
 
     blocks: tuple[tuple[str, ...], ...]
     bounds: tuple[float, ...]
