@@ -180,7 +180,7 @@ def test_a_file_of_baskets_from_schema_to_estimates(
     monkeypatch: pytest.MonkeyPatch,
     rows: int,
 ) -> None:
-    for module in ("schema.formats.sources", "release.writing", "release.ordering"):
+    for module in ("schema.formats.sources", "release.writing", "release.drawing"):
         monkeypatch.setattr(
             f"deniable.{module}.rows_of", lambda columns, most=rows: min(rows, most)
         )
@@ -201,7 +201,7 @@ def test_a_file_of_baskets_from_schema_to_estimates(
     assert "total epsilon of population shop, in ledger: 9" in capsys.readouterr().out
     public = Path("out/public")
     assert {each.name for each in public.iterdir()} == {
-        *("protected.parquet", "plan.json", "README.txt", "SHA256SUMS"),
+        *("protected.parquet", "plan.json", "matrices.csv", "README.txt", "SHA256SUMS"),
     }
     assert len(pd.read_parquet(public / "protected.parquet")) == 200
     # The same command continues, and finds the release as it left it.

@@ -124,11 +124,11 @@ def test_a_changed_module_behind_a_script_changes_its_digest(
 @pytest.mark.parametrize(
     ("script", "entry", "module"),
     [
-        ("plot.py", TABLE_1, "deniable/release/ordering.py"),
+        ("plot.py", TABLE_1, "deniable/release/drawing.py"),
         ("plot.py", TABLE_1, "reproduction/report/render.py"),
         ("plot.py", TABLE_1, "reproduction/papers/pram/figures.py"),
         ("simulate.py", CLUSTERS, "reproduction/papers/multirr/figures.py"),
-        ("simulate.py", CLUSTERS, "deniable/release/ordering.py"),
+        ("simulate.py", CLUSTERS, "deniable/release/drawing.py"),
         ("prepare.py", (), "reproduction/study/engine.py"),
         ("protect.py", (), "reproduction/papers/multirr/queries/clusters.py"),
         ("simulate.py", CLUSTERS, "reproduction/pipeline/provenance.py"),
