@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from deniable.analysis import as_text
 from deniable.cli.answers import aligned
 from deniable.cli.outputs import COMPARISON, refuse_overwriting
@@ -13,7 +15,7 @@ from deniable.cli.parser import columns_text
 from deniable.cli.plan import prior_files, priors
 from deniable.errors import DeniableError
 from deniable.files import write_table
-from deniable.plans import BEST, compare
+from deniable.plans import BEST, compare, points_text
 from deniable.schema import read_schema
 
 TABLE = "compare.csv"
@@ -44,16 +46,20 @@ def run(options: argparse.Namespace) -> None:
         progress=show_progress,
     )
     if options.out:
-        figure = draw(found.table)
+        figure = draw(found.table, found.errors)
         write_table(options.out / TABLE, found.table)
         save(figure, options.out / "compare.svg", options.out / "compare.png")
-    shown = found.table.drop(columns="epsilon")
-    if not shown["clusters"].any():
-        shown = shown.drop(columns="clusters")
-    order = ["mechanism", *(name for name in shown.columns if name != "mechanism")]
-    print(f"{found.records:,} records; root mean squared errors of proportions by randomization")
-    rows = [[as_text(value) for value in row] for row in shown[order].to_numpy().tolist()]
-    print("\n".join(aligned(order, rows)))
+    tables = [" x ".join(table) for table in options.table or ()]
+    errors = {"margins_points": "± margins", "pairs_points": "± pairs"}
+    errors |= {f"points {label}": f"± {label}" for label in tables}
+    about = ["mechanism", "exact_epsilon", "split", "clusters", "posterior_of_1_percent"]
+    if not found.table["clusters"].any():
+        about.remove("clusters")
+    shown = found.table[[*about, *errors, "recommended"]].rename(columns=errors)
+    print(f"{found.records:,} records; ± points of estimates with 95 % confidence, and root mean")
+    print("squares of these for all columns (margins) and all pairs of columns")
+    texts = shown.apply(lambda own: own.map(points_text if "±" in str(own.name) else as_text))
+    print("\n".join(aligned(list(shown.columns), texts.to_numpy().tolist())))
     numeric = any(column.on_grid for column in schema.randomized)
     print(*found.repeated, *([OF_NUMBERS] if numeric else ()), sep="\n")
     print("", "Recommended, by the least error:", sep="\n")
@@ -61,7 +67,15 @@ def run(options: argparse.Namespace) -> None:
     for why, way in zip(found.recommendation, best, strict=True):
         print(why, f"  {_command(way, options)}", sep="\n")
     print()
-    print(*found.not_compared, found.chosen_from, sep="\n")
+    points = found.errors.set_index(["columns", "guess"]).groupby("epsilon", sort=False)["points"]
+    by_column = pd.concat(dict(iter(points)), axis=1)
+    print("Of the recommended plans, ± points of each column and table, and of a guess:")
+    heads = ["columns", *(f"epsilon {epsilon:g}" for epsilon in by_column.columns), "guess"]
+    rows = [
+        (name, *map(points_text, own), points_text(guess))
+        for (name, guess), own in zip(by_column.index, by_column.to_numpy(), strict=True)
+    ]
+    print(*aligned(heads, rows), "", *found.not_compared, found.chosen_from, sep="\n")
 
 
 def show_progress(epsilon: float) -> None:

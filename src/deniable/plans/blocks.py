@@ -184,7 +184,12 @@ class ExpectedTable:
         diagonal of D' diag(lambda) D - diag(pi). D is the inverse of the product of the blocks'
         channels. Blocks count as independent of each other.
         """
-        return self._mean(moments, self.held)
+        return max(math.prod(moments[part] for part in self.parts) - self.held, 0.0) / self.shares
+
+    @property
+    def sampling(self) -> float:
+        """N times the mean variance of the table's proportions by sampling alone."""
+        return max(self.held - self.squares, 0.0) / self.shares
 
     def half_width(self, moments: Mapping[BlockPart, float], records: float) -> float:
         """Return the expected half-width of 95 % intervals of the table's proportions.
@@ -192,10 +197,7 @@ class ExpectedTable:
         It is 1.96 times the root of their mean variance in so many `records`, by their sampling
         from a population and by randomization; `moments` are as in `excess`.
         """
-        return Z_95 * math.sqrt(self._mean(moments, self.squares) / records)
-
-    def _mean(self, moments: Mapping[BlockPart, float], less: float) -> float:
-        return max(math.prod(moments[part] for part in self.parts) - less, 0.0) / self.shares
+        return Z_95 * math.sqrt((self.excess(moments) + self.sampling) / records)
 
 
 def refuse_unknown_columns(known: Sequence[str], lists: Sequence[Sequence[str]]) -> None:

@@ -14,6 +14,7 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError, MissingExtraError, named_types
+from deniable.estimation import Z_95
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
     MAX_CLUSTER,
@@ -25,6 +26,7 @@ from deniable.plans.blocks import (
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
+from deniable.plans.comparison.expected import guess_of, note_on_guesses
 from deniable.plans.comparison.in_forms import FormErrors
 from deniable.plans.making import protocol_of, with_distributions
 from deniable.privacy import largest_posterior
@@ -32,7 +34,6 @@ from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 PRIOR_PROBABILITY = 0.01
 SAME = 1e-6  # relative
-GUESSED = 12**-0.5  # standard deviation of a proportion with a uniform distribution between 0 and 1
 BY_DATA = (
     "Chosen by the original records, for the data owner only. A plan that is chosen in this way "
     "reveals information that no epsilon counts. Choose by a public prior to avoid that."
@@ -57,13 +58,17 @@ class MechanismComparison:
     ``clusters``, and ``posterior_of_1_percent``, the largest posterior of a prior probability of
     .01. Then there are root mean squared errors that randomization adds to estimated proportions
     of these records: ``margins``, ``pairs`` (NaN for a single column) and one column per stated
-    table. For a number these are proportions at or below a point. ``recommended`` marks one row per
-    epsilon. The `recommendation` has one text per epsilon: the mechanism with the least error of
-    the stated tables, by default of the marginal distributions, and the reason.
+    table. For a number these are proportions at or below a point. Then follow the ± points of
+    `expected_errors` at these distributions: ``margins_points`` and ``pairs_points``, root mean
+    squares, and ``points`` with the name of each column and stated table. ``recommended`` marks one
+    row per epsilon; `errors` has its ± points, as `expected_errors` returns them, after a column
+    ``epsilon``. The `recommendation` has one text per epsilon: the mechanism with the least error
+    of the stated tables, by default of the marginal distributions, and the reason.
     """
 
     table: pd.DataFrame
     recommendation: tuple[str, ...]
+    errors: pd.DataFrame
     chosen_from: str  # the distribution in use, and its consequence
     records: int  # of the file
     not_compared: tuple[str, ...] = ()  # mechanisms for which an extra is missing, and the extra
@@ -146,14 +151,21 @@ def compare(
                 with suppress(DeniableError):  # of too few or too many columns
                     found_in = FormErrors(schema, blocks, ask, budget)
                     exact, way = found_in.forms.epsilon, (BEST, f"{ASK}{ask}")
-                    row = _numbers(schema, epsilon, exact, way, found_in.excess, stated, records)
+                    of = blocks, found_in.excess
+                    row = _numbers(schema, of, epsilon, exact, way, stated, records)
                     rows.append(row | {"clusters": label})
         found.append(_marked(rows, stated))
+    wanted = [*((name,) for name in schema.domain().names), *stated]
+    errors = pd.concat([_errors(schema, wanted, each, records) for each, _ in found])
     table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
     chosen_from = BY_DATA if prior is None else BY_PRIOR
-    reasons = tuple(reason for _, reason in found)
+    notes = (note_on_guesses(each) for _, each in errors.groupby("epsilon", sort=False))
+    reasons = tuple(
+        f"{reason}. {note}" if note else reason
+        for (_, reason), note in zip(found, notes, strict=True)
+    )
     return MechanismComparison(
-        table, reasons, chosen_from, records, tuple(absent.values()), repeated
+        table, reasons, errors, chosen_from, records, tuple(absent.values()), repeated
     )
 
 
@@ -182,23 +194,29 @@ def _row(
         table = ExpectedTable.of(blocks, names)
         return table.excess({each: moment(*each) for each in table.parts})
 
-    return _numbers(schema, epsilon, exact, (mechanism, split), excess, tables, records)
+    of = blocks, cache(excess)
+    return _numbers(schema, of, epsilon, exact, (mechanism, split), tables, records)
 
 
 def _numbers(
     schema: Schema,
+    of: tuple[Sequence[Block], Callable[[tuple[str, ...]], float]],
     epsilon: float,
     exact: float,
     way: tuple[str, str],
-    excess: Callable[[tuple[str, ...]], float],
     tables: Sequence[tuple[str, ...]],
     records: int,
 ) -> dict[str, Any]:
-    names = schema.domain().names
+    names, (blocks, excess) = schema.domain().names, of
+    margins, pairs = [(name,) for name in names], list(combinations(names, 2))
     exact = rounded_up(Fraction(exact) * schema.records_per_unit)
 
     def error(asked: Sequence[tuple[str, ...]]) -> float:
         return float(np.sqrt(np.mean([*map(excess, asked)]) / records)) if asked else float("nan")
+
+    def points(asked: Sequence[tuple[str, ...]]) -> float:
+        squares = [excess(each) + ExpectedTable.of(blocks, each).sampling for each in asked]
+        return float(100 * Z_95 * np.sqrt(np.mean(squares) / records)) if asked else float("nan")
 
     return {
         "epsilon": float(epsilon),
@@ -207,10 +225,26 @@ def _numbers(
         "split": way[1],
         "clusters": "",
         "posterior_of_1_percent": float(largest_posterior(PRIOR_PROBABILITY, float(np.exp(exact)))),
-        "margins": error([(name,) for name in names]),
-        "pairs": error(list(combinations(names, 2))),
+        "margins": error(margins),
+        "pairs": error(pairs),
         **{" x ".join(table): error([table]) for table in tables},
+        "margins_points": points(margins),
+        "pairs_points": points(pairs),
+        **{f"points {' x '.join(table)}": points([table]) for table in [*margins, *tables]},
     }
+
+
+def _errors(
+    schema: Schema, tables: Sequence[tuple[str, ...]], rows: pd.DataFrame, records: int
+) -> pd.DataFrame:
+    """Return the expected errors of the recommended one of the `rows` of an epsilon."""
+    (row,) = rows[rows["recommended"]].to_dict("records")
+    labels = list(dict.fromkeys(" x ".join(table) for table in tables))
+    guesses = {" x ".join(table): 100 * guess_of(schema, table) for table in tables}
+    own = [float(row[f"points {label}"]) for label in labels]
+    found = pd.DataFrame({"epsilon": row["epsilon"], "columns": labels, "records": records})
+    found = found.assign(points=own, guess=[guesses[label] for label in labels])
+    return found.assign(informative=~(found["points"] > found["guess"]))
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -223,25 +257,21 @@ def _marked(
     rows: Sequence[dict[str, Any]], tables: Sequence[tuple[str, ...]]
 ) -> tuple[pd.DataFrame, str]:
     """Return the rows of one epsilon, with the recommended one marked, and its reason."""
-    names = [" x ".join(table) for table in tables] or ["margins"]
+    labels = [" x ".join(table) for table in tables]
+    names = [f"points {label}" for label in labels] or ["margins_points"]
     squares = np.array([[row[name] ** 2 for name in names] for row in rows])
     errors = np.sqrt(np.nan_to_num(squares, nan=np.inf).mean(axis=1)).tolist()
     order = sorted(range(len(rows)), key=lambda number: float(f"{errors[number]:.9g}"))
     best, *rest = order
     others = [number for number in rest if errors[number] > errors[best] * (1 + SAME)]
     reason = (
-        f"epsilon {rows[best]['epsilon']:g}: {_label(rows[best])}. Its root mean squared error of "
-        f"{', '.join(names)} is the least: {errors[best]:.4g}"
+        f"epsilon {rows[best]['epsilon']:g}: {_label(rows[best])}. Its ± points of "
+        f"{', '.join(labels) or 'margins'} are the least: {errors[best]:.4g}"
     )
     if others:
         reason += f", against {errors[others[0]]:.4g} by {_label(rows[others[0]])}"
     if np.isnan(rows[best]["pairs"]) and not np.isnan(rows[0]["pairs"]):
         reason += ". Tables of other columns cannot be estimated, so state those that you need"
-    if errors[best] > GUESSED:
-        reason += (
-            f". A guess between 0 and 1 has a smaller error ({GUESSED:.2f}): leave columns out, "
-            "make coarser categories, or give a larger epsilon"
-        )
     return pd.DataFrame(rows).assign(recommended=np.arange(len(rows)) == best), reason
 
 

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from typing import Any
@@ -96,7 +96,7 @@ def _errors(
         table = plan.table_of(names)
         asked = answering * table.asked
         error = 100 * _half_width(table, points, prior or {}, asked)
-        guess = 100 * guess_of((each.name in points, each.size) for each in table.domain)
+        guess = 100 * guess_of(plan.schema_of_tables, names)
         # A comparison with NaN is false.
         rows.append((table.label, round(asked), error, guess, not error > guess))
     return pd.DataFrame(rows, columns=["columns", "records", "points", "guess", "informative"])
@@ -156,14 +156,15 @@ def epsilon_for(
         return False
 
     channels = 1 if options.get("split") == "each" else len(schema.domain())
-    least, label = worst(MAX_EPSILON * channels)
+    largest = MAX_EPSILON * channels * schema.records_per_unit
+    least, label = worst(largest)
     if not least <= points:
         raise DeniableError(
             f"± {points:g} points are impossible with {records:,} records: {label} has ± "
             f"{points_text(least)} points at the largest epsilon too, because of sampling. Allow "
             "more points, collect more records, or name other tables"
         )
-    first, last = 10 ** (DIGITS - 1), math.ceil(math.log10(MAX_EPSILON * channels))
+    first, last = 10 ** (DIGITS - 1), math.ceil(math.log10(largest))
     digits = range(first, 10 * first)
     scales = range(round(math.log10(MIN_EPSILON)), last + 1)
     tried = [float(f"{each}e{scale - DIGITS + 1}") for scale in scales for each in digits]
@@ -171,14 +172,14 @@ def epsilon_for(
 
 
 def points_text(points: float) -> str:
-    """Return `points` as text: one decimal, two below 1, a dash for a number that is not defined.
+    """Return `points` as text: one decimal, two below 1, a dash if there is no number.
 
     Examples
     --------
     >>> points_text(14.326), points_text(0.0412)
     ('14.3', '0.04')
     """
-    if math.isnan(points):
+    if not math.isfinite(points):
         return "–"
     return f"{points:.{1 if points >= 1 else 2}f}"
 
@@ -188,7 +189,7 @@ def note_on_guesses(found: pd.DataFrame) -> str:
 
     The table `found` is one of `expected_errors`.
     """
-    above = found[~found["informative"]]
+    above = found[~found["informative"] & np.isfinite(found["points"])]
     if above.empty:
         return ""
     points = zip(above["columns"], above["points"], above["guess"], strict=True)
@@ -203,9 +204,10 @@ def note_on_guesses(found: pd.DataFrame) -> str:
     )
 
 
-def guess_of(attributes: Iterable[tuple[bool, int]]) -> float:
-    """Return `guess_half_width` of a table; each of the `attributes` is (number, categories)."""
-    return guess_half_width(math.prod(2 if number else size for number, size in attributes))
+def guess_of(schema: Schema, names: Sequence[str]) -> float:
+    """Return `guess_half_width` of the table of some columns, `names`, of a `schema`."""
+    columns = [schema[name] for name in names]
+    return guess_half_width(math.prod(2 if c.on_grid else c.attribute().size for c in columns))
 
 
 def _half_width(
