@@ -151,7 +151,8 @@ examples:
 Compare expected errors of marginal distributions, pairs and stated tables, for each mechanism at
 each exact epsilon, and recommend the mechanism with the smallest error. Errors have closed forms.
 By default the original distributions are used, so the result is for the data owner only. The errors
-are root mean squared errors of proportions that randomization adds. The command needs the extras
+are half-widths of 95 % intervals in percentage points. compare.csv also has the root mean squared
+errors of proportions that randomization adds. The command needs the extras
 design and report: pip install '.[design,report]'.
 
 examples:

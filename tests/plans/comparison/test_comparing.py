@@ -6,7 +6,7 @@ import pytest
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
-from deniable.plans import compare, draw
+from deniable.plans import compare, draw, expected_errors, make_plan, make_questionnaire
 from deniable.schema import Schema, schema_from_dict
 
 COLUMNS = [
@@ -21,6 +21,11 @@ TABLE = pa.table(
         "n": ["0", "3", "4", "8"] * 100,
     }
 )
+PRIOR = {
+    "a": np.array([0.75, 0.25]),
+    "b": np.array([0.25, 0.5, 0.25]),
+    "n": np.array([1, 0, 0, 1, 1, 0, 0, 0, 1]) / 4,
+}
 
 
 def schema() -> Schema:
@@ -59,8 +64,38 @@ def test_kinds_that_are_the_best_everywhere_are_told_and_not_listed() -> None:
 def test_errors_worse_than_a_guess_are_told() -> None:
     few, many = TABLE.slice(0, 4), pa.concat_tables([TABLE] * 20)
     found = compare(few, schema(), [0.1]).recommendation[0]
-    assert "A guess between 0 and 1 has a smaller error" in found
+    assert "a guess without any data has smaller errors than these estimates" in found
     assert "guess" not in compare(many, schema(), [4.0]).recommendation[0]
+
+
+def test_points_are_those_of_the_plan_and_the_recommended_ones_are_listed() -> None:
+    found = compare(TABLE, schema(), [1.0, 3.0], [("a", "b")])
+    for label in ("", "a x b"):
+        for split in ("even", "size", "optimal", "ask 1", "ask 2"):
+            rows = found.table.query("split == @split and clusters == @label and epsilon == 3")
+            if rows.empty:  # two of two clusters are a plan for all columns
+                assert (split, label) == ("ask 2", "a x b")
+                continue
+            (row,) = rows[rows["mechanism"] == "best"].to_dict("records")
+            options = {"clusters": [("a", "b")] if label else [], "tables": [("a", "b")]}
+            if split.startswith("ask"):
+                plan = make_questionnaire(schema(), 3.0, int(split[-1]), prior=PRIOR, **options)
+            else:
+                plan = make_plan(schema(), 3.0, split=split, prior=PRIOR, **options)
+            together = label or split != "ask 1"  # else no record has both columns
+            errors = expected_errors(plan, 400, [("a", "b")] if together else [], prior=PRIOR)
+            points = {name: row[f"points {name}"] for name in errors["columns"]}
+            assert errors["points"].tolist() == pytest.approx([*points.values()], rel=0.005)
+            margins = np.sqrt(np.mean([points[name] ** 2 for name in "abn"]))
+            assert row["margins_points"] == pytest.approx(margins)
+    best = found.table[found.table["recommended"]].set_index("epsilon")
+    assert found.errors["columns"].tolist() == ["a", "b", "n", "a x b"] * 2
+    for epsilon, name, points in zip(
+        found.errors["epsilon"], found.errors["columns"], found.errors["points"], strict=True
+    ):
+        assert points == best.loc[epsilon, f"points {name}"]
+    least = found.table.groupby("epsilon")["points a x b"].min()
+    assert best["points a x b"].to_numpy() == pytest.approx(least.to_numpy())
 
 
 def _two() -> Schema:
@@ -78,8 +113,32 @@ def test_the_least_error_is_recommended_at_each_epsilon() -> None:
     assert "data owner only" in found.chosen_from
     best = found.table[found.table["mechanism"] == "best"].groupby(["split", "clusters"])
     assert all(rows["margins"].is_monotonic_decreasing for _, rows in best)
-    told = {axis.get_title() for axis in draw(found.table).axes}
-    assert told == {"margins", "pairs", "a x b"}
+    figure = draw(found.table, found.errors)
+    assert [axis.get_title() for axis in figure.axes] == ["a", "b", "n", "a x b"]
+
+
+@pytest.mark.parametrize("columns", [1, 3, 12, 20])
+def test_all_texts_of_the_picture_are_inside_and_apart(columns: int) -> None:
+    names = [f"question {number:02} of a survey with long names" for number in range(columns)]
+    own = [COLUMNS[0] | {"name": name} for name in names]
+    about = {"format": "deniable-schema", "population": "survey", "file": {"kind": "arrow"}}
+    records = pa.table({name: ["x", "y"] * 500 for name in names})
+    found = compare(records, schema_from_dict(about | {"columns": own}), [0.5, 1.0, 2.0, 8.0, 9.0])
+    figure = draw(found.table, found.errors)
+    figure.canvas.draw()
+    shown = [axis for axis in figure.axes if axis.get_visible()]
+    assert len(shown) == columns
+    boxes = [
+        text.get_window_extent()
+        for axis in shown
+        for text in (axis.title, axis.xaxis.label, axis.yaxis.label, *axis.get_xticklabels())
+        if text.get_text()
+    ]
+    boxes += [each.get_window_extent() for each in (*figure.texts, *figure.legends)]
+    assert all(figure.bbox.containsx(x) for box in boxes for x in (box.x0, box.x1))
+    assert all(figure.bbox.containsy(y) for box in boxes for y in (box.y0, box.y1))
+    for number, box in enumerate(boxes):
+        assert not box.count_overlaps(boxes[:number]), number
 
 
 def test_forms_show_the_better_design_of_many_columns() -> None:
@@ -99,7 +158,7 @@ def test_forms_show_the_better_design_of_many_columns() -> None:
     pair = (120 * joint - 0.25 * 0.75) / 12_000
     assert rows.loc["ask pairs", "pairs"] == pytest.approx(np.sqrt(pair), rel=1e-6)
     assert rows.loc["ask pairs", "recommended"]
-    assert found.recommendation[0].startswith("epsilon 2: best, ask pairs. Its root mean")
+    assert found.recommendation[0].startswith("epsilon 2: best, ask pairs. Its ± points")
     assert rows.loc["even", "margins"].iloc[0] > 3 * rows.loc["ask pairs", "margins"]
     two = compare(records, sixteen.only(names[:2]), [0.5], prior={})
     assert two.recommendation[0].startswith("epsilon 0.5: best, ask 1. ")
