@@ -50,14 +50,14 @@ def run(options: argparse.Namespace) -> None:
         write_table(options.out / TABLE, found.table)
         save(figure, options.out / "compare.svg", options.out / "compare.png")
     tables = [" x ".join(table) for table in options.table or ()]
-    errors = {"margins_points": "± margins", "pairs_points": "± pairs"}
+    errors = {"margins_points": "± columns", "pairs_points": "± pairs"}
     errors |= {f"points {label}": f"± {label}" for label in tables}
     about = ["mechanism", "exact_epsilon", "split", "clusters", "posterior_of_1_percent"]
     if not found.table["clusters"].any():
         about.remove("clusters")
     shown = found.table[[*about, *errors, "recommended"]].rename(columns=errors)
     print(f"{found.records:,} records; ± points of estimates with 95 % confidence, and root mean")
-    print("squares of these for all columns (margins) and all pairs of columns")
+    print("squares of these for all columns and all pairs of columns")
     texts = shown.apply(lambda own: own.map(points_text if "±" in str(own.name) else as_text))
     print("\n".join(aligned(list(shown.columns), texts.to_numpy().tolist())))
     numeric = any(column.on_grid for column in schema.randomized)
