@@ -138,6 +138,20 @@ def test_a_bound_that_is_not_below_the_local_epsilon_is_null() -> None:
     assert "not below the epsilon of a row" in found["reasons"][0]
 
 
+def test_units_of_several_records_have_it_as_groups() -> None:
+    """As k epsilon and k exp((k - 1) epsilon) delta, unless delta reaches 1 / n."""
+    about = with_columns({"name": "home", "kind": "unit", "records_per_unit": 3})
+    found = figure(make_plan(about, 6.0))  # each of three records has 2
+    once = shuffled_epsilon(2.0, N) or 0.0
+    assert found[0] == pytest.approx(3 * once)
+    assert found[1] == pytest.approx(3 * math.exp(2 * once) * 1e-6)
+    for most in (40, 9999):
+        many = with_columns({"name": "home", "kind": "unit", "records_per_unit": most})
+        block = shuffled_file(make_plan(many, 2.0 * most), N)
+        assert block["epsilon"] is None
+        assert "units of so many" in block["reasons"][0]
+
+
 # -- where it is stated ----------------------------------------------------------------------------
 
 

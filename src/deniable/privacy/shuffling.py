@@ -104,6 +104,22 @@ def epsilon_of_unit(epsilon: float, delta: float, records: int) -> tuple[Fractio
     return whole, delta if records == 1 else factor * delta * (1 + SLACK)
 
 
+def shuffled_guarantee(
+    epsilon: float, records: int, unit: int = 1
+) -> tuple[Fraction, float] | None:
+    """Return (epsilon, delta) of a `unit` of so many records in a shuffled file, at most.
+
+    The result is None if `shuffled_epsilon` has none for the local `epsilon` and number of
+    `records`, or if delta of the unit is not below 1 / n.
+    """
+    delta = default_delta(records)
+    found = shuffled_epsilon(epsilon, records, delta)
+    if found is None or (unit - 1) * found > MAX_LOCAL:
+        return None
+    own = epsilon_of_unit(found, delta, unit)
+    return own if own[1] < 1 / records else None
+
+
 def _of_digits(index: int) -> float:
     """Return the number of four digits with an `index`; 0 is the index of 1."""
     decade, digits = divmod(index, _PER_DECADE)

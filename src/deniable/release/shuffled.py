@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from deniable.plans import Plan
-from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
+from deniable.privacy import shuffled_guarantee
 
 SEED_IS_KNOWN = "the seed of this test release gives the order of the rows"
 NOT_BELOW = "for so few records the bound is not below the epsilon of a row"
+TOO_MANY = "for so few records and units of so many, the bound has no use"
 GROUPS = "{} is released unchanged, so a row is hidden only within its group"
 STATEMENT = (
     "Statement of {}, for somebody who has only this folder and cannot see which row is yours. "
@@ -39,11 +40,12 @@ def shuffled_file(
 
 
 def _amplified(plan: Plan, records: int) -> dict[str, Any]:
-    delta, own = default_delta(records), {"records": records}
-    if (found := shuffled_epsilon(plan.epsilon, records, delta)) is None:
-        return {"epsilon": None, "delta": None, **own, "reasons": [NOT_BELOW]}
-    epsilon, delta = epsilon_of_unit(found, delta, plan.records_per_unit)
-    return {"epsilon": float(epsilon), "delta": delta, **own, "reasons": []}
+    own = {"records": records}
+    found = shuffled_guarantee(plan.epsilon, records, unit := plan.records_per_unit)
+    if found is None:
+        reason = NOT_BELOW if unit == 1 else TOO_MANY
+        return {"epsilon": None, "delta": None, **own, "reasons": [reason]}
+    return {"epsilon": float(found[0]), "delta": found[1], **own, "reasons": []}
 
 
 def statement_of_file(plan: Plan, shuffled: Mapping[str, Any] | None) -> str:

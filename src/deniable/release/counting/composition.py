@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import chain
 
 from deniable.channels import Number, rounded_up
-from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
+from deniable.privacy import shuffled_guarantee
 from deniable.release.counting.entries import Entry
 
 
@@ -59,12 +59,10 @@ def _of_group(group: Sequence[Entry]) -> tuple[Number, Number]:
     orders = [each.row_order for each in group if each.row_order]
     local = [each.epsilon for each in orders if each.epsilon is not None]
     if len(local) == len(group):
-        rows = min(each.answering for each in group)
-        delta = default_delta(rows)
-        found = shuffled_epsilon(rounded_up(sum(local, Fraction())), rows, delta)
+        rows, unit = min(each.answering for each in group), max(each.unit for each in orders)
+        found = shuffled_guarantee(rounded_up(sum(local, Fraction())), rows, unit)
         if found is not None:
-            epsilon, delta = epsilon_of_unit(found, delta, max(each.unit for each in orders))
-            return epsilon, Fraction(delta)
+            return found[0], Fraction(found[1])
     return total_of(each.epsilon for each in group), Fraction()
 
 
