@@ -1,12 +1,15 @@
 """Mechanisms side by side: closed forms, marks, what is said of the choice."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.plans import compare, draw, expected_errors, make_plan, make_questionnaire
+from deniable.plans.comparison.comparing import ASKED, WAYS
+from deniable.plans.comparison.picture import COLOURS
 from deniable.schema import Schema, schema_from_dict
 
 COLUMNS = [
@@ -115,6 +118,15 @@ def test_the_least_error_is_recommended_at_each_epsilon() -> None:
     assert all(rows["margins"].is_monotonic_decreasing for _, rows in best)
     figure = draw(found.table, found.errors)
     assert [axis.get_title() for axis in figure.axes] == ["a", "b", "n", "a x b"]
+
+
+def test_every_way_has_a_colour_of_its_own() -> None:
+    ways = len(WAYS) + len(ASKED)
+    assert len(set(COLOURS)) == len(COLOURS) >= ways
+    found = compare(TABLE, schema(), [1.0])
+    one = found.table.head(1)
+    every = pd.concat([one.assign(split=f"{number}") for number in range(ways)])
+    assert len(draw(every, found.errors).axes[0].get_lines()) == ways + 1  # and the guess
 
 
 @pytest.mark.parametrize("columns", [1, 3, 12, 20])

@@ -16,7 +16,7 @@ with from_extras():
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"),
-    *("#1b1f24", "#7a7a7a", "#8c510a", "#b2182b", "#5e3c99"),
+    *("#1b1f24", "#7a7a7a", "#8c510a", "#b2182b", "#5e3c99", "#a6d854", "#01665e", "#f781bf"),
     *("#80cdc1", "#b8860b", "#4d9221"),
 )
 LINES = ("-", "--")  # first for columns alone, or in the given clusters
