@@ -152,6 +152,7 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
     capsys.readouterr()
     made = read_plan(page.parent / "plan.json")
     assert 0.499 < made.epsilon <= 0.5
+    by_tab(browser, "#slider").send_keys(Keys.ARROW_RIGHT).perform()
     assert text(browser, "#copied") == ""
 
 
