@@ -12,7 +12,7 @@ from deniable.analysis import as_text
 from deniable.cli.answers import aligned
 from deniable.cli.outputs import COMPARISON, refuse_overwriting
 from deniable.cli.parser import columns_text
-from deniable.cli.plan import prior_files, priors
+from deniable.cli.plan import prior_files, priors, shares_of
 from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.plans import BEST, compare, points_text
@@ -21,7 +21,8 @@ from deniable.schema import read_schema
 TABLE = "compare.csv"
 OF_NUMBERS = (
     "These are errors of unbiased estimates. For a number, best is a square wave: the randomized "
-    "values are numbers, and their distribution is estimated with smoothing, which is not counted."
+    "values are numbers, and their distribution is estimated with smoothing, which is not counted. "
+    "Mechanisms with other randomized values are compared for the other columns."
 )
 
 
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace) -> None:
         options.epsilon,
         options.table or (),
         clusters=options.cluster or (),
+        floor=options.floor,
+        shares=shares_of(options.share),
         responses=options.responses,
         prior=priors(schema, options.prior) if options.public or options.prior else None,
         progress=show_progress,
@@ -64,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
     print(*found.repeated, *([OF_NUMBERS] if numeric else ()), sep="\n")
     print("", "Recommended, by the least error:", sep="\n")
     best = found.table[found.table["recommended"]].to_dict("records")
-    for why, way in zip(found.recommendation, best, strict=True):
-        print(why, f"  {_command(way, options)}", sep="\n")
+    for why, way, kinds in zip(found.recommendation, best, found.mechanisms, strict=True):
+        print(why, f"  {_command(way, kinds, options)}", sep="\n")
     print()
     points = found.errors.set_index(["columns", "guess"]).groupby("epsilon", sort=False)["points"]
     by_column = pd.concat(dict(iter(points)), axis=1)
@@ -84,7 +87,7 @@ def show_progress(epsilon: float) -> None:
         print(f"comparing at epsilon {epsilon:g}", file=sys.stderr)
 
 
-def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
+def _command(way: Mapping[Any, Any], kinds: Mapping[str, str], options: argparse.Namespace) -> str:
     tables = options.table or []
     # By default the tables are compared as clusters.
     clusters = options.cluster or (tables if way["clusters"] else [])
@@ -92,6 +95,9 @@ def _command(way: Mapping[Any, Any], options: argparse.Namespace) -> str:
     words += way["split"].split() if way["split"].startswith("ask ") else ["split", way["split"]]
     words[-2] = f"--{words[-2]}"
     words += ["--mechanism", way["mechanism"]] if way["mechanism"] != BEST else []
+    words += [word for each in kinds.items() for word in ("--mechanism", "=".join(each))]
+    words += ["--floor", f"{options.floor:g}"] * (way["split"] == "optimal" and options.floor > 0)
+    words += [word for each in options.share or [] for word in ("--share", each)]
     return shlex.join([*words, *option_words(options, tables, clusters), "--out", "plan.json"])
 
 

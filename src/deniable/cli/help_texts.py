@@ -127,9 +127,9 @@ errors:
 
 budget allocation:
   --split even gives each column or cluster the same epsilon, and size follows numbers of
-  categories. optimal is for the stated tables, otherwise for the marginal distributions. each gives
-  all of epsilon to each column or cluster, and the record has their sum (not with --beta and
-  --breach).
+  categories. optimal has the least error of the stated tables, otherwise of the marginal
+  distributions. It leaves out columns in no table, unless --floor gives them a part. each gives all
+  of epsilon to each column or cluster, and the record has their sum (not with --beta and --breach).
 
 mechanisms:
   generalized-rr, subset-selection, hadamard, projective-geometry, designed, square-wave, laplace,
@@ -141,6 +141,7 @@ examples:
   deniable plan survey.yaml --epsilon 2 --out plan.json --split optimal --table sex,income
   deniable plan survey.yaml --epsilon 2 --out plan.json --records 12000 --table sex,income
   deniable plan survey.yaml --within 2 --out plan.json --records 12000 --split optimal --table sex
+  deniable plan survey.yaml --epsilon 2 --out plan.json --share income=0.5
   deniable plan survey.yaml --epsilon 2 --out plan.json --for-error 0.05 --table sex,income
   deniable plan survey.yaml --epsilon 2 --out first.json --part 1/2:panel
   deniable plan survey.yaml --epsilon 2 --out p.json --part 2/2:panel --clusters-from R/public 9 0.1

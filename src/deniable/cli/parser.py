@@ -120,6 +120,7 @@ def _add_compare(add: Callable[..., Any]) -> None:
     add("--epsilon", nargs="+", type=float, required=True, metavar="E", help="epsilons of a record")
     add("--public", action="store_true", help="use uniform distributions, not the original ones")
     add("--out", type=_path, metavar="DIR", help="folder for compare.csv, .png and .svg")
+    _add_split(add)
     _add_tables(add)
 
 
@@ -131,6 +132,13 @@ def _add_explore(add: Callable[..., Any]) -> None:
     add("--epsilon", nargs="+", type=float, metavar="E", help=text)
     add("--accept", nargs="+", metavar="NAME", help="names of accepted risks (config/README.md)")
     _add_tables(add)
+
+
+def _add_split(add: Callable[..., Any]) -> None:
+    text = "least epsilon of a column with --split optimal, as a proportion of an even part (0)"
+    add("--floor", type=float, default=0.0, metavar="F", help=text)
+    text = "proportion of epsilon for a column or its cluster; the rest is split (repeatable)"
+    add("--share", action="append", metavar="COLUMN=P", help=text)
 
 
 def _add_tables(add: Callable[..., Any]) -> None:
@@ -181,6 +189,7 @@ def _add_plan(add: Callable[..., Any]) -> None:
     add("--author", metavar="NAME", help=text)
     text = "order of the protected records (default: permuted)"
     add("--order", choices=("permuted", "as_in_file"), default="permuted", help=text)
+    _add_split(add)
     _add_tables(add)
 
 

@@ -124,6 +124,11 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
     if options.ask is None:
         found_by = _thresholds("-data", options.clusters_from_data)
         common |= {"data": data, "clusters_from_data": found_by}
+        common |= {"floor": options.floor, "shares": shares_of(options.share)}
+    elif options.floor or options.share:
+        raise DeniableError(
+            "--ask gives all of epsilon to each form; leave out --floor and --share"
+        )
     elif data is None and options.clusters_from_data is None:
         common["ask"] = options.ask
     else:
@@ -274,6 +279,18 @@ def priors(schema: Schema, given: list[str] | None) -> dict[str, Floats]:
             raise DeniableError(f"--prior {each}: give COLUMN=FILE.csv")
         refuse_unknown("column to randomize", name, [column.name for column in schema.randomized])
         found[name] = read_prior(Path(file), schema[name].attribute().categories)
+    return found
+
+
+def shares_of(given: list[str] | None) -> dict[str, float]:
+    """Return the proportions of epsilon `given` as COLUMN=P, by column."""
+    found = dict[str, float]()
+    for each in given or []:
+        name, _, value = each.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise DeniableError(f"--share {each}: give COLUMN=PROPORTION") from None
     return found
 
 

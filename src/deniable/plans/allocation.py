@@ -1,106 +1,320 @@
 """Allocate an epsilon to blocks: evenly, by their sizes, or for the least error of tables."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, get_args
+from functools import cache
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
 
 from deniable.arrays import Floats
-from deniable.channels import MAX_EPSILON, rounded_down
+from deniable.channels import MAX_EPSILON, Channel, as_written, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.blocks import Block, ExpectedTable
-from deniable.plans.choosing import choose
+from deniable.plans.blocks import NEARLY_NONE, Block, BlockPart, ExpectedTable, mean_excess
+from deniable.plans.choosing import BEST, DESIGNED, Choice, choose
 from deniable.privacy import Allocation, allocate, allocate_by_size
 
 Split = Literal[Allocation, "optimal", "each"]
 Tables = Sequence[tuple[str, ...]]
 """The names of the columns of each table."""
+Chooser = Callable[[Block, float, str], Choice]
+"""Returns the channel of a block at an epsilon, of a kind: `choose`, with further arguments."""
 MIN_MEAN_EPSILON = 1e-5
 """Mean epsilon of the channels below which floats cannot distinguish their randomized values."""
 MIN_PROPORTION = 1e-3
-"""Least proportion of the largest allocated epsilon in the search for the optimum."""
+"""Least proportion of an even part in the search for the optimum."""
 TINY = 1e-300  # keeps the logarithm of an error of 0 finite
-POINTS = 13  # of each curve of error by epsilon, which is interpolated between them
+POINTS = 16  # of each curve of error by epsilon, which is interpolated between them
+ROUNDS = ((0.25, 0.3, 0.5), (0.03, 0.05, 0.1), (0.0, 0.0, 0.0))
+"""Rounds of the search for the optimum of the curves. These are widths of logarithms: of points
+around the optimum, of random starts, and of dense points if the curve is rough."""
+ROUGH, DENSE, STARTS, HALVINGS = 0.02, 32, 16, 3
+"""Error of a curve's logarithm, from which on it is rough; then numbers of dense points, starts,
+and halvings of intervals with jumps."""
 
 
 def allocate_to_blocks(
-    blocks: Sequence[Block], kinds: Sequence[str], epsilon: float, how: Split, tables: Tables = ()
+    blocks: Sequence[Block],
+    kinds: Sequence[str],
+    epsilon: float,
+    how: Split,
+    tables: Tables = (),
+    *,
+    floor: float = 0.0,
+    shares: Mapping[str, float] | None = None,
+    choose: Chooser = choose,
 ) -> tuple[float, ...]:
-    """Return the epsilon of each of the `blocks`.
+    """Return the epsilon of each of the `blocks`, 0 for a block that is left out.
 
-    The `epsilon`, above 0, is the one of a whole record. As fractions, the results sum to at most
-    it. With "each", it is the epsilon of each block instead. The budget allocations (`how`) "even"
-    and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" minimizes the mean variance
-    of estimated proportions, summed over the `tables`, by default all marginal distributions. The
-    search is numerical, on interpolated curves of error by epsilon. It depends on `kinds`, the
-    mechanism of each block as in `choose`. Blocks in no table keep their even part. Raises
-    `DeniableError` if epsilon is not above 0 or too small, or no block has two cells.
+    As fractions, the results sum to at most `epsilon`.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    kinds : sequence of str
+        The mechanism of each block, as in `choose`.
+    epsilon : float, above 0
+        Epsilon of a whole record. With "each", it is the epsilon of each block instead.
+    how : "even", "size", "optimal" or "each"
+        "even" and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" has the least
+        mean over the tables of the mean variance of their estimated proportions, as `compare`
+        prints it, and leaves out blocks in no table. The optimum is global, up to interpolation,
+        if all channels are keep-or-replace channels: the logarithm of a second moment is then
+        convex in epsilon. Otherwise several starts are compared. By exact errors, the result is
+        never worse than "even", nor than "size" if that is above the floor.
+    tables : sequence of tuples of str
+        The tables of "optimal"; by default all marginal distributions.
+    floor : float, 0 to 1
+        The least epsilon of a block with "optimal", as a proportion of its even part.
+    shares : mapping of str to float, optional
+        Proportions of `epsilon`, above 0, for the blocks of single columns. All other blocks
+        divide the rest.
+    choose : callable
+        Returns the channels of the result. "best" is searched without designs.
+
+    Raises
+    ------
+    DeniableError
+        If an argument is out of range, epsilon is too small, or no block with two cells has one.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.size for block in blocks]
-    even = allocate_by_size(epsilon, sizes)
+    allocate_by_size(epsilon, sizes)
+    if not 0 <= floor <= 1 or (floor and how != "optimal"):
+        raise DeniableError(f"floor {floor:g} with split {how}; give 0 to 1, with split optimal")
     if how == "each":
+        if shares:
+            raise DeniableError("split each gives all of epsilon to each column; give no share")
         return tuple(epsilon if size > 1 else 0.0 for size in sizes)
-    least = MIN_MEAN_EPSILON * sum(size > 1 for size in sizes)
-    if epsilon < least:
+    several = [number for number, size in enumerate(sizes) if size > 1]
+    if epsilon < (least := MIN_MEAN_EPSILON * len(several)):
         raise DeniableError(
             f"epsilon is {epsilon}, too small to estimate anything from these columns; give "
             f"{least:.2g} or more"
         )
-    if how == "even" or sum(size > 1 for size in sizes) == 1:
-        return even
-    by_size = allocate_by_size(epsilon, sizes, "size")
-    if how == "size":
-        return by_size
+    given = _given(blocks, shares or {})
+    found = {number: rounded_down(Fraction(epsilon) * each) for number, each in given.items()}
+    rest = [number for number in several if number not in given]
     tables = [*tables] or [(name,) for block in blocks for name in block.names]
     named = {name for table in tables for name in table}
-    several = [
-        number for number, size in enumerate(sizes) if size > 1 and named & {*blocks[number].names}
-    ]
-    if len(several) < 2:
-        return even
-    budget = rounded_down(sum((Fraction(even[number]) for number in several), Fraction()))
-    chosen = [(blocks[number], kinds[number]) for number in several]
-    starts = [np.array(each)[several] for each in (even, by_size)]
-    best = _optimum(chosen, budget, tables, [start / start.sum() for start in starts])
-    found = allocate(budget, best.tolist())
-    return tuple((dict(enumerate(even)) | dict(zip(several, found, strict=True))).values())
+    stated = [number for number in rest if how != "optimal" or named & {*blocks[number].names}]
+    if rest if floor else stated:
+        left = Fraction(epsilon) * (1 - sum(given.values()))
+        if not (budget := rounded_down(left) if given else epsilon):
+            names = ", ".join(blocks[number].label for number in rest)
+            raise DeniableError(f"the shares sum to 1 and leave no epsilon for {names}; lower one")
+        by_split = {
+            split: dict(zip(rest, allocate(budget, weights), strict=True))
+            for split, weights in (
+                ("even", [1.0] * len(rest)),
+                ("size", np.log([sizes[number] for number in rest]).tolist()),
+            )
+        }
+        if how == "optimal":
+            expected = [ExpectedTable.of(blocks, table) for table in tables]
+            named_blocks = dict(enumerate(zip(blocks, kinds, strict=True)))
+            starts = [by_split["even"], by_split["size"]]
+            found |= _optimum(named_blocks, expected, found, starts, budget, floor, choose)
+        else:
+            found |= by_split[how]
+    if not found:
+        raise DeniableError(f"no column of the tables {tables} has two categories; state another")
+    return tuple(found.get(number, 0.0) for number in range(len(blocks)))
+
+
+def _given(blocks: Sequence[Block], shares: Mapping[str, float]) -> dict[int, Fraction]:
+    """Return the proportions that the owner gives to blocks, by their numbers."""
+    number_of = {name: number for number, block in enumerate(blocks) for name in block.names}
+    given = dict[int, Fraction]()
+    for name, value in shares.items():
+        refuse_unknown("column to randomize", name, [*number_of])
+        number, exact = number_of[name], as_written(value)
+        if not 0 < exact <= 1:
+            raise DeniableError(f"the share {value} for {name!r} is not above 0 and at most 1")
+        if blocks[number].size == 1:
+            raise DeniableError(f"{name!r} has one category and needs no epsilon; give no share")
+        if number in given:
+            raise DeniableError(f"{blocks[number].label} is one cluster; give it one share")
+        given[number] = exact
+    if (total := sum(given.values())) > 1:
+        raise DeniableError(f"the shares sum to {float(total):g}; give at most 1")
+    return given
 
 
 def _optimum(
-    chosen: Sequence[tuple[Block, str]], epsilon: float, tables: Tables, starts: Sequence[Floats]
-) -> Floats:
-    """Return the proportions of epsilon with the least error of the tables."""
-    blocks = [block for block, _ in chosen]
-    expected = [ExpectedTable.of(blocks, table) for table in tables]
-    curves = {
-        part: _curve(*chosen[part[0]], part[1], epsilon, len(blocks))
-        for part in dict.fromkeys(part for table in expected for part in table.parts)
-    }
+    blocks: Mapping[int, tuple[Block, str]],
+    expected: Sequence[ExpectedTable],
+    given: Mapping[int, float],
+    starts: Sequence[Mapping[int, float]],
+    budget: float,
+    floor: float,
+    choose: Chooser,
+) -> dict[int, float]:
+    """Return the epsilons of `blocks` with the least exact error of the tables.
 
-    def error(of: Floats) -> float:
-        at = np.log(np.minimum(epsilon * of, MAX_EPSILON))
-        moments = {part: float(np.exp(curve(at[part[0]]))) for part, curve in curves.items()}
-        return sum(table.excess(moments) for table in expected if table.parts)
+    The `starts` are allocations of the `budget`. The first one is even, and decides with the
+    `floor` on the least epsilons. The `given` epsilons are of other blocks.
+    """
 
-    def shares(logarithms: Floats) -> Floats:
-        weights = np.exp(np.clip(logarithms - logarithms.max(), np.log(MIN_PROPORTION), 0))
-        return np.asarray(weights / weights.sum())
+    @cache
+    def channel(number: int, epsilon: float) -> Channel:
+        return choose(blocks[number][0], epsilon, blocks[number][1]).channel
 
-    def loss(logarithms: Floats) -> float:
-        return float(np.log(error(shares(logarithms)) + TINY))
+    @cache
+    def moment(part: BlockPart, epsilon: float) -> float:
+        return blocks[part[0]][0].second_moments(channel(part[0], epsilon), part[1])
 
-    best = min(starts, key=error)
-    found = scipy.optimize.minimize(loss, np.log(best), method="BFGS")
-    return min([best, shares(found.x)], key=error)
+    even, *_ = starts
+    low = {number: floor * each for number, each in even.items()}
+    parts = sorted({part for table in expected for part in table.parts})
+    fixed = {part: moment(part, given.get(part[0], 0.0)) for part in parts if part[0] not in even}
+    parts = [part for part in parts if part not in fixed]
+    free = list(dict.fromkeys(number for number, _ in parts))
+
+    def error(found: Mapping[int, float]) -> float:
+        return mean_excess(expected, fixed | {each: moment(each, found[each[0]]) for each in parts})
+
+    found = [low | {number: start[number] for number in free} for start in starts]
+    found = [each for each in found if all(each[number] >= low[number] for number in free)]
+    room = budget - sum(low.values())
+    searched = [low | {free[0]: low[free[0]] + room}]
+    if len(free) > 1 and room > 0:
+        curves = _Curves([(*blocks[number], number) for number in free], parts)
+        bounds = np.array([low[number] for number in free]), room
+        begin = [np.array([start[number] for number in free]) for start in starts]
+        optima = _optima(curves, expected, fixed, bounds, begin)
+        searched = [low | dict(zip(free, each.tolist(), strict=True)) for each in optima]
+    for each in searched:
+        found.append(dict(zip(each, allocate(budget, [*each.values()]), strict=True)))
+    return min(found, key=error)
 
 
-def _curve(
-    block: Block, kind: str, part: tuple[str, ...], epsilon: float, blocks: int
-) -> "scipy.interpolate.PchipInterpolator":
-    """Return the logarithm of `Block.second_moments` as a function of the logarithm of epsilon."""
-    at = np.geomspace(epsilon * MIN_PROPORTION / blocks, min(epsilon, MAX_EPSILON), POINTS)
-    moments = [block.second_moments(choose(block, each, kind).channel, part) for each in at]
-    return scipy.interpolate.PchipInterpolator(np.log(at), np.log(moments))
+def _optima(
+    curves: "_Curves",
+    expected: Sequence[ExpectedTable],
+    fixed: Mapping[BlockPart, float],
+    bounds: tuple[Floats, float],
+    starts: Sequence[Floats],
+) -> list[Floats]:
+    """Return one optimum of the interpolated error for each of the `starts`.
+
+    The `bounds` are the least epsilons, and the epsilon that they leave.
+    """
+    number_of = {part: number for number, part in enumerate(curves.parts)}
+    pairs = [
+        (row, number_of[part])
+        for row, table in enumerate(expected)
+        for part in table.parts
+        if part in number_of
+    ]
+    rows, columns = np.array(pairs).T
+    contained = scipy.sparse.csr_array(
+        (np.ones(len(pairs)), (rows, columns)), shape=(len(expected), len(number_of))
+    )
+    constant = np.array(
+        [math.prod(fixed.get(part, 1.0) for part in each.parts) / each.shares for each in expected]
+    )
+    added_to = sum(table.held / table.shares for table in expected if table.parts)
+    low, room = bounds
+    low = low + MIN_PROPORTION * room / low.size
+    room *= 1 - MIN_PROPORTION
+
+    def loss(logits: Floats) -> tuple[float, Floats]:
+        weights = scipy.special.softmax(logits)
+        moments, slopes = curves.at(low + room * weights)
+        terms = constant * np.exp(np.asarray(contained @ np.log(moments)))
+        added = max(float(terms.sum()) - added_to, TINY)
+        slope = np.bincount(curves.blocks, np.asarray(contained.T @ terms) / moments * slopes)
+        return math.log(added), room * weights * (slope - weights @ slope) / added
+
+    curves.compute([np.geomspace(each, each + room, POINTS) for each in low])
+    begin = [np.log(np.maximum((start - low) / room, MIN_PROPORTION)) for start in starts]
+    generator, optima = np.random.default_rng(0), list[Floats]()
+    for near, spread, wide in ROUNDS:
+        searches = [
+            scipy.optimize.minimize(loss, each, jac=True, method="L-BFGS-B") for each in begin
+        ]
+        best = min(searches, key=lambda each: float(each.fun)).x
+        optima.append(low + room * scipy.special.softmax(best))
+        centers = [float(f"{each:.3g}") for each in optima[-1]]
+        rough = curves.compute([each * np.exp([-near, 0.0, near]) for each in centers])
+        dense = np.exp(np.linspace(-wide, wide, DENSE))
+        curves.compute(
+            [each * dense[: off * DENSE] for each, off in zip(centers, rough, strict=True)]
+        )
+        for _ in range(HALVINGS * any(rough)):
+            curves.compute(curves.jumps())
+        begin = [best, *best + generator.normal(0, spread, (STARTS * any(rough), best.size))]
+    return optima
+
+
+class _Curves:
+    """Second moments of the `parts` of blocks by epsilon, between computed ones interpolated.
+
+    What randomization adds to a moment is interpolated, in logarithms. Equal blocks share a curve.
+    """
+
+    def __init__(
+        self, blocks: Sequence[tuple[Block, str, int]], parts: Sequence[BlockPart]
+    ) -> None:
+        self.parts = parts
+        numbers = [number for *_, number in blocks]
+        self.blocks = [numbers.index(number) for number, _ in parts]
+        """The position of the block of each part."""
+        self._known = dict[Any, dict[float, Floats]]()
+        self._of = []
+        for block, kind, number in blocks:
+            own = [names for each, names in parts if each == number]
+            shapes = [
+                (each.size, block.points.get(each.name), *(each.name in names for names in own))
+                for each in block.part
+            ]
+            possible = None if block.possible is None else block.possible.tobytes()
+            others = (possible, block.categories_only, block.beyond)
+            about = (kind, *shapes, block.prior.tobytes(), *others)
+            self._known.setdefault(about, {})
+            self._of.append((about, block, BEST if kind == DESIGNED else kind, own))
+        self._fitted = dict[Any, Any]()
+
+    def compute(self, epsilons: Sequence[Floats]) -> list[bool]:
+        """Compute the moments at `epsilons` of each block; return where the curve was far off."""
+        far = []
+        for (about, block, kind, parts), own in zip(self._of, epsilons, strict=True):
+            known, before = self._known[about], self._fitted.get(about)
+            new = [each for each in {min(each, MAX_EPSILON) for each in own} if each not in known]
+            for each in new:
+                channel = choose(block, each, kind).channel
+                known[each] = np.array([block.second_moments(channel, part) for part in parts])
+            held = np.array([block.held(part) for part in parts])
+            at = np.array(sorted(known))
+            added = np.log(np.maximum([known[each] - held for each in at], NEARLY_NONE**2 * held))
+            if new:
+                curve = scipy.interpolate.PchipInterpolator(np.log(at), added)
+                self._fitted[about] = held, curve, curve.derivative()
+            off = np.abs(before[1](np.log(at)) - added).max() if before else 0.0
+            far.append(bool(off > ROUGH))
+        return far
+
+    def jumps(self) -> list[Floats]:
+        """Return the middles of short intervals in which the curve of each block seems to jump."""
+        middles = []
+        for about, *_ in self._of:
+            at = np.log(sorted(self._known[about]))
+            widths, steps = np.diff(at), np.diff(self._fitted[about][1](at)[:, 0])
+            slopes = steps / widths
+            jump = (widths < 0.1) & ((slopes > 0) | (slopes < 4 * np.median(slopes)))
+            middles.append(np.exp(at[:-1] + widths / 2)[jump])
+        return middles
+
+    def at(self, epsilons: Floats) -> tuple[Floats, Floats]:
+        """Return the moments of all parts at the `epsilons`, one per block, and their slopes."""
+        moments, slopes = [], []
+        for (about, *_), epsilon in zip(self._of, epsilons, strict=True):
+            held, curve, derivative = self._fitted[about]
+            at = np.log(min(epsilon, MAX_EPSILON))
+            added = np.exp(curve(at))
+            moments.append(held + added)
+            slopes.append(added * derivative(at) / epsilon * (epsilon < MAX_EPSILON))
+        return np.concatenate(moments), np.concatenate(slopes)

@@ -39,6 +39,8 @@ class Block:
     """Whether a randomized number may lie beyond its bounds, even if `categories_only`."""
     possible: Flags | None = None
     """Flags of the cells that a record can have, shape (cells,); None if it can have all."""
+    designed_for: Floats | None = None
+    """The distribution for which matrices are designed; by default `fitting_prior`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -198,6 +200,14 @@ class ExpectedTable:
         from a population and by randomization; `moments` are as in `excess`.
         """
         return Z_95 * math.sqrt((self.excess(moments) + self.sampling) / records)
+
+
+def mean_excess(tables: Sequence[ExpectedTable], moments: Mapping[BlockPart, float]) -> float:
+    """Return the mean over `tables` of `ExpectedTable.excess`, by the `moments` of their parts.
+
+    `deniable compare` prints the square root of its n-th part.
+    """
+    return sum(table.excess(moments) for table in tables) / len(tables)
 
 
 def refuse_unknown_columns(known: Sequence[str], lists: Sequence[Sequence[str]]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -29,7 +30,9 @@ from deniable.records import Attribute, Domain
 
 INVARIANT: Final = "invariant"
 """Two-step matrices that preserve the original frequencies on average, and disclose them."""
-MECHANISMS = (*MAKERS, "designed", INVARIANT)
+DESIGNED: Final = "designed"
+"""Matrices with the least error for a distribution."""
+MECHANISMS = (*MAKERS, DESIGNED, INVARIANT)
 """Kinds of channels in plans: the registered ones, and two that need more than an epsilon."""
 BEST: Final = "best"
 NOTHING_TO_HIDE = "generalized-rr: one category reveals nothing"
@@ -76,7 +79,7 @@ def choose(
         if kind == BEST:
             return _best(block, epsilon, designs)
         fault = _fault(block, kind)
-        if kind == "designed" and block.part.size > MAX_DESIGNED_CELLS and not must:
+        if kind == DESIGNED and block.part.size > MAX_DESIGNED_CELLS and not must:
             most = f"is for at most {MAX_DESIGNED_CELLS} cells"
             fault = f"{most}, unless it is requested for a column by name"
         if not fault:
@@ -100,7 +103,9 @@ def _of_possible_cells(block: Block) -> Block:
     cells = np.flatnonzero(np.asarray(block.possible))
     labels = np.array(block.part.cell_labels())[cells]
     part = Domain((Attribute(block.label, tuple(labels.tolist())),))
-    return Block(part, {}, block.prior[cells], categories_only=True)
+    made_for = None if block.designed_for is None else block.designed_for[cells]
+    made_for = None if made_for is None else made_for / made_for.sum()
+    return Block(part, {}, block.prior[cells], categories_only=True, designed_for=made_for)
 
 
 def _best(block: Block, epsilon: float, designs: bool) -> Choice:
@@ -126,7 +131,7 @@ def _candidates(block: Block, epsilon: float, designs: bool) -> Iterator[tuple[s
             yield each.kind, each.channel
     if designs and block.part.size <= MAX_DESIGNED_CELLS:
         with suppress(MissingExtraError):
-            yield "designed", _made(block, epsilon, "designed")
+            yield DESIGNED, _made(block, epsilon, DESIGNED)
 
 
 def _made(block: Block, epsilon: float, kind: str) -> Channel:
@@ -134,12 +139,19 @@ def _made(block: Block, epsilon: float, kind: str) -> Channel:
         return two_step_with_epsilon(block.prior, epsilon)
     if kind == "square-wave" and not block.on_a_grid:
         return SquareWaveOrMissing.of_epsilon(block.part.size - 1, epsilon)
-    if kind != "designed":
+    if kind != DESIGNED:
         return MAKERS[kind].of_epsilon(block.part.size, epsilon)
+    prior = block.fitting_prior if block.designed_for is None else block.designed_for
+    return _designed(tuple(prior.tolist()), epsilon, "square" if block.categories_only else "any")
+
+
+@lru_cache(maxsize=256)
+def _designed(
+    prior: tuple[float, ...], epsilon: float, reports: Literal["square", "any"]
+) -> Channel:
     from deniable.design import Requirements, design  # noqa: PLC0415 - seldom needed, slow
 
-    reports: Literal["square", "any"] = "square" if block.categories_only else "any"
-    return design(block.fitting_prior, Requirements(epsilon=epsilon), reports=reports).channel
+    return design(np.array(prior), Requirements(epsilon=epsilon), reports=reports).channel
 
 
 def _fault(block: Block, kind: str) -> str | None:

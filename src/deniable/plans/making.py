@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from deniable.arrays import Floats
@@ -35,6 +36,8 @@ def make_plan(
     split: Split = "even",
     clusters: Sequence[Sequence[str]] = (),
     tables: Sequence[Sequence[str]] = (),
+    floor: float = 0.0,
+    shares: Mapping[str, float] | None = None,
     mechanism: str = BEST,
     mechanisms: Mapping[str, str] | None = None,
     responses: ResponseKind = "any",
@@ -57,13 +60,16 @@ def make_plan(
     split : "even", "size", "optimal" or "each"
         The budget allocation to columns and clusters: evenly, in proportion to the logarithm of the
         number of categories, or by the least expected error of `tables`. With "optimal", columns
-        that are in no table keep their even part. With "each", every column or cluster has this
-        epsilon, and the target of the record is their sum.
+        and clusters in no table are left out, unless there is a `floor`. With "each", every column
+        or cluster has this epsilon, and the target of the record is their sum.
     clusters : sequence of sequences of str
         Columns that share a channel for their joint cells; all others have their own. Columns with
         impossible combinations or skip patterns in the schema share one too.
     tables : sequence of sequences of str
         The tables of "optimal"; by default all marginal distributions.
+    floor, shares
+        The least epsilons of columns with "optimal", and the proportions of single columns; see
+        `allocate_to_blocks`.
     mechanism : "best" or a kind of `MECHANISMS`
         For columns and clusters that can have it. Others have the best one, and the plan states the
         reason. "best" has the least mean variance of estimated proportions. For a number, these are
@@ -121,13 +127,21 @@ def make_plan(
                 "chosen_by_data"
             )
     named = [any(name in (mechanisms or {}) for name in block.names) for block in blocks]
-    shares = allocate_to_blocks(blocks, kinds, target, split, [tuple(table) for table in tables])
+    chooser = partial(choose, designs=origin != "no data")
+    stated = [tuple(table) for table in tables]
+    epsilons = allocate_to_blocks(
+        blocks, kinds, target, split, stated, floor=floor, shares=shares, choose=chooser
+    )
     if split == "each":
-        target = rounded_up(sum(map(Fraction, shares), Fraction()))
-    choices = [
-        choose(block, share, kind, designs=origin != "no data", must=must)
-        for block, share, kind, must in zip(blocks, shares, kinds, named, strict=True)
+        target = rounded_up(sum(map(Fraction, epsilons), Fraction()))
+    released = [
+        (block, chooser(block, own, kind, must=must))
+        for block, own, kind, must in zip(blocks, epsilons, kinds, named, strict=True)
+        if own or block.size == 1
     ]
+    if len(released) < len(blocks):
+        schema = schema.only([name for block, _ in released for name in block.names])
+    blocks, choices = (tuple(each) for each in zip(*released, strict=True))
     return ColumnsPlan(
         schema=schema,
         target=float(target),

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Sparse
 from deniable.channels.asked import refuse_epsilon
+from deniable.channels.base import Channel
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import pure
 from deniable.errors import ChannelError
@@ -165,6 +167,10 @@ class SubsetSelection(pure.TwoLevelChannel):
         rows = np.reshape(weights, (-1, self.size))
         sums = [subsets @ rows.T for _, subsets in self._subsets()]
         return np.concatenate(sums).T.reshape(*np.shape(weights)[:-1], self.reports)
+
+    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
+        # By symmetry the own inverse has the least variance for equal proportions.
+        return super().of_least_variance(proportions) if np.ptp(proportions) else self
 
     def _subsets(self) -> Iterator[tuple[int, Sparse]]:
         """Yield batches of the incidence matrix, subsets by categories, with their first rows."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import rounded_up
+from deniable.channels import MAKERS, rounded_up
 from deniable.errors import DeniableError, MissingExtraError, named_types
 from deniable.estimation import Z_95
-from deniable.plans.allocation import Split, allocate_to_blocks
+from deniable.plans.allocation import Chooser, Split, allocate_to_blocks
 from deniable.plans.blocks import (
     MAX_CLUSTER,
     Block,
@@ -25,7 +25,7 @@ from deniable.plans.blocks import (
     epsilon_of_record,
     refuse_unknown_columns,
 )
-from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
+from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.comparison.expected import guess_of, note_on_guesses
 from deniable.plans.comparison.in_forms import FormErrors
 from deniable.plans.making import protocol_of, with_distributions
@@ -39,6 +39,8 @@ BY_DATA = (
     "reveals information that no epsilon counts. Choose by a public prior to avoid that."
 )
 BY_PRIOR = "Chosen by a public prior: only the number of records is used."
+Chosen = tuple[Block, float, Choice | None]
+"""A block, its epsilon and its channel; None if it is left out."""
 WAYS: tuple[tuple[str, Split], ...] = (
     *((BEST, "even"), (BEST, "size"), (BEST, "optimal")),
     *((kind, "even") for kind in MECHANISMS if kind != INVARIANT),
@@ -55,10 +57,11 @@ class MechanismComparison:
 
     The `table` has one row per epsilon, mechanism, budget allocation and clusters. Its columns are
     the requested ``epsilon``, the ``exact_epsilon`` of a record, ``mechanism``, ``split``,
-    ``clusters``, and ``posterior_of_1_percent``, the largest posterior of a prior probability of
-    .01. Then there are root mean squared errors that randomization adds to estimated proportions
-    of these records: ``margins``, ``pairs`` (NaN for a single column) and one column per stated
-    table. For a number these are proportions at or below a point. Then follow the ± points of
+    ``clusters``, the columns ``left_out``, and ``posterior_of_1_percent``, the largest posterior of
+    a prior probability of .01. Then there are root mean squared errors that randomization adds to
+    estimated proportions of these records: ``margins``, ``pairs`` (NaN for a single column) and one
+    column per stated table. For a number these are proportions at or below a point. Then follow the
+    ± points of
     `expected_errors` at these distributions: ``margins_points`` and ``pairs_points``, root mean
     squares, and ``points`` with the name of each column and stated table. ``recommended`` marks one
     row per epsilon; `errors` has its ± points, as `expected_errors` returns them, after a column
@@ -73,6 +76,8 @@ class MechanismComparison:
     records: int  # of the file
     not_compared: tuple[str, ...] = ()  # mechanisms for which an extra is missing, and the extra
     repeated: tuple[str, ...] = ()  # mechanisms without a row: they equal the best everywhere
+    mechanisms: tuple[Mapping[str, str], ...] = ()
+    """Kinds by column that `make_plan` needs for the recommended plan of each epsilon."""
 
 
 @named_types
@@ -83,6 +88,8 @@ def compare(
     tables: Sequence[Sequence[str]] = (),
     *,
     clusters: Sequence[Sequence[str]] = (),
+    floor: float = 0.0,
+    shares: Mapping[str, float] | None = None,
     responses: ResponseKind = "any",
     prior: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda epsilon: None,
@@ -93,6 +100,8 @@ def compare(
     independent of each other. Each mechanism is compared for all columns that can have it; others
     have the best one. The best mechanism for each column is compared with three budget allocations,
     and in split questionnaires (`make_questionnaire`), where each record has some of the columns.
+    A number always has a number as its randomized value. Matrices are designed for `prior`, or a
+    uniform distribution. If a plan leaves out columns, errors of their tables are NaN.
     Stated tables that have no column in common are also compared as clusters.
 
     Parameters
@@ -102,7 +111,7 @@ def compare(
     epsilons : sequence of float, above 0
     tables : sequence of sequences of str
         Columns of the tables to be estimated.
-    clusters, responses
+    clusters, floor, shares, responses
         As in `deniable.plans.make_plan`.
     prior : mapping of str to array, optional
         Public distributions, by column; columns without one have a uniform distribution. By default
@@ -123,7 +132,7 @@ def compare(
     file = source if isinstance(source, RecordsFile) else RecordsFile.open(source, schema)
     groupings = [tuple(map(tuple, clusters))]
     named = [name for table in stated for name in table]
-    if not clusters and len(named) == len(set(named)) > len(stated):
+    if not clusters and not shares and len(named) == len(set(named)) > len(stated):
         domain = schema.domain()
         if all(domain.project(table).size <= MAX_CLUSTER for table in stated):
             groupings.append(tuple(stated))
@@ -133,28 +142,35 @@ def compare(
     for each in groupings:
         blocks = blocks_of(schema, each, responses, prior or {})
         label = "; ".join(" x ".join(cluster) for cluster in each)
-        blocks_by_clusters[label] = with_distributions(blocks, file) if prior is None else blocks
-    found, absent = [], dict[str, str]()
+        blocks_by_clusters[label] = _at_originals(blocks, file) if prior is None else blocks
+    found, absent, kinds = [], dict[str, str](), list[dict[str, str]]()
     for epsilon in epsilons:
         progress(epsilon)
-        rows, budget = [], epsilon_of_record(schema, epsilon)
+        rows, chosen, budget = [], [], epsilon_of_record(schema, epsilon)
+        allocated = partial(allocate_to_blocks, floor=floor, shares=shares)
+        chooser = cache(partial(choose, designs=True))
         for label, blocks in blocks_by_clusters.items():
             for mechanism, split in WAYS:
                 try:
-                    row = _row(schema, blocks, mechanism, split, epsilon, stated, records)
+                    way = _chosen(blocks, mechanism, split, budget, stated, allocated, chooser)
                 except MissingExtraError as error:
                     absent[mechanism] = f"{mechanism} is not compared: {error}"
                     continue
-                if row is not None:
+                if mechanism in (BEST, *(choice.kind for *_, choice in way if choice)):
+                    row = _row(schema, way, stated, records, (epsilon, mechanism, split))
                     rows.append(row | {"clusters": label})
-            for ask in ASKED:
+                    chosen.append(way)
+            for ask in () if floor or shares else ASKED:
                 with suppress(DeniableError):  # of too few or too many columns
                     found_in = FormErrors(schema, blocks, ask, budget)
-                    exact, way = found_in.forms.epsilon, (BEST, f"{ASK}{ask}")
+                    about, exact = (epsilon, BEST, f"{ASK}{ask}"), found_in.forms.epsilon
                     of = blocks, found_in.excess
-                    row = _numbers(schema, of, epsilon, exact, way, stated, records)
+                    row = _numbers(schema, of, exact, about, stated, records)
                     rows.append(row | {"clusters": label})
+                    chosen.append([])
         found.append(_marked(rows, stated))
+        recommended = int(found[-1][0]["recommended"].argmax())
+        kinds.append(_kinds_to_name(chosen[recommended], designs=bool(prior)))
     wanted = [*((name,) for name in schema.domain().names), *stated]
     errors = pd.concat([_errors(schema, wanted, each, records) for each, _ in found])
     table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
@@ -165,45 +181,75 @@ def compare(
         for (_, reason), note in zip(found, notes, strict=True)
     )
     return MechanismComparison(
-        table, reasons, errors, chosen_from, records, tuple(absent.values()), repeated
+        table,
+        reasons,
+        errors,
+        chosen_from,
+        records,
+        tuple(absent.values()),
+        repeated,
+        tuple(kinds),
     )
 
 
-def _row(
-    schema: Schema,
+def _at_originals(blocks: Sequence[Block], file: RecordsFile) -> tuple[Block, ...]:
+    """Return the blocks at the original distributions, with matrices designed as without them."""
+    public = [replace(block, designed_for=block.fitting_prior) for block in blocks]
+    return with_distributions(public, file)
+
+
+def _chosen(
     blocks: Sequence[Block],
     mechanism: str,
     split: Split,
     epsilon: float,
     tables: Sequence[tuple[str, ...]],
+    allocated: Callable[..., tuple[float, ...]],
+    chooser: Chooser,
+) -> list[Chosen]:
+    """Return the blocks with their epsilons and channels, for all that can have a mechanism."""
+    numeric = mechanism in (BEST, "generalized-rr") or getattr(
+        MAKERS.get(mechanism), "on_grid", False
+    )
+    kinds = [mechanism if numeric or not block.number else BEST for block in blocks]
+    epsilons = allocated(blocks, kinds, epsilon, split, tables)
+    return [
+        (block, own, chooser(block, own, kind) if own or block.size == 1 else None)
+        for block, kind, own in zip(blocks, kinds, epsilons, strict=True)
+    ]
+
+
+def _row(
+    schema: Schema,
+    way: Sequence[Chosen],
+    tables: Sequence[tuple[str, ...]],
     records: int,
-) -> dict[str, Any] | None:
-    """Return the epsilons and errors of a mechanism; None if no block can have it."""
-    budget = epsilon_of_record(schema, epsilon)
-    shares = allocate_to_blocks(blocks, [mechanism] * len(blocks), budget, split, tables)
-    choices = [choose(block, own, mechanism) for block, own in zip(blocks, shares, strict=True)]
-    if mechanism not in (BEST, *(each.kind for each in choices)):
-        return None
-    exact = protocol_of(schema, blocks, choices).epsilon
+    about: tuple[float, str, Split],
+) -> dict[str, Any]:
+    """Return the epsilons and errors of blocks with channels; `about` begins the row."""
+    pairs = [(block, choice) for block, _, choice in way if choice is not None]
+    released = schema.only([name for block, _ in pairs for name in block.names])
+    exact = protocol_of(released, *zip(*pairs, strict=True)).epsilon
 
     @cache
     def moment(number: int, part: tuple[str, ...]) -> float:
-        return blocks[number].second_moments(choices[number].channel, part)
+        block, _, choice = way[number]
+        return block.second_moments(choice.channel, part) if choice else np.nan
 
     def excess(names: tuple[str, ...]) -> float:
-        table = ExpectedTable.of(blocks, names)
+        table = ExpectedTable.of([block for block, *_ in way], names)
         return table.excess({each: moment(*each) for each in table.parts})
 
-    of = blocks, cache(excess)
-    return _numbers(schema, of, epsilon, exact, (mechanism, split), tables, records)
+    left_out = ", ".join(block.label for block, _, choice in way if choice is None)
+    of = [block for block, *_ in way], cache(excess)
+    return _numbers(schema, of, exact, about, tables, records) | {"left_out": left_out}
 
 
 def _numbers(
     schema: Schema,
     of: tuple[Sequence[Block], Callable[[tuple[str, ...]], float]],
-    epsilon: float,
     exact: float,
-    way: tuple[str, str],
+    about: tuple[float, str, str],
     tables: Sequence[tuple[str, ...]],
     records: int,
 ) -> dict[str, Any]:
@@ -219,11 +265,12 @@ def _numbers(
         return float(100 * Z_95 * np.sqrt(np.mean(squares) / records)) if asked else float("nan")
 
     return {
-        "epsilon": float(epsilon),
+        "epsilon": float(about[0]),
         "exact_epsilon": exact,
-        "mechanism": way[0],
-        "split": way[1],
+        "mechanism": about[1],
+        "split": about[2],
         "clusters": "",
+        "left_out": "",
         "posterior_of_1_percent": float(largest_posterior(PRIOR_PROBABILITY, float(np.exp(exact)))),
         "margins": error(margins),
         "pairs": error(pairs),
@@ -245,6 +292,18 @@ def _errors(
     found = pd.DataFrame({"epsilon": row["epsilon"], "columns": labels, "records": records})
     found = found.assign(points=own, guess=[guesses[label] for label in labels])
     return found.assign(informative=~(found["points"] > found["guess"]))
+
+
+def _kinds_to_name(way: Sequence[Chosen], *, designs: bool) -> dict[str, str]:
+    """Return the kinds, by column, that a plan without the records has only if they are named."""
+    found = {}
+    for block, epsilon, choice in way:
+        public = block
+        if block.designed_for is not None:
+            public = replace(block, prior=block.designed_for)
+        if choice and choose(public, epsilon, designs=designs).kind != choice.kind:
+            found[block.names[0]] = choice.kind
+    return found
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -270,7 +329,9 @@ def _marked(
     )
     if others:
         reason += f", against {errors[others[0]]:.4g} by {_label(rows[others[0]])}"
-    if np.isnan(rows[best]["pairs"]) and not np.isnan(rows[0]["pairs"]):
+    if left_out := rows[best]["left_out"]:
+        reason += f". It leaves out {left_out}, which are in no table"
+    elif np.isnan(rows[best]["pairs"]) and not np.isnan(rows[0]["pairs"]):
         reason += ". Tables of other columns cannot be estimated, so state those that you need"
     return pd.DataFrame(rows).assign(recommended=np.arange(len(rows)) == best), reason
 

@@ -171,6 +171,7 @@ def choose_in_forms(
     for form in forms:
         own, own_kinds = zip(*(kind_of[names] for names in form), strict=True)
         within = [tuple(t) for t in tables if {*sum(form, ())} >= {*t}]
+        within += [(name,) for name in sum(form, ()) if not any(name in each for each in within)]
         shares: Sequence[float] = [0.0] * len(form)
         if any(block.part.size > 1 for block in own):
             shares = allocate_to_blocks(own, own_kinds, epsilon, split, within)

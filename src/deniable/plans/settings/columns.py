@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.randomized_response import Protocol
 
 GivenClusters = tuple[tuple[str, ...], ...]
-OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables")
+OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables", "floor", "shares")
 """Options that are parameters of `deniable.make_plan`."""
 
 
@@ -46,8 +46,8 @@ class ColumnsSettings(ChannelOptions):
 
     These are RR-Independent, RR-Joint, RR-Clusters, PRAM, and protocols at a target ε. One of
     `epsilon`, `beta`, `breach`, `within`, `p` and a section `matrix` is required. `mechanism`,
-    `mechanisms`, `split`, `responses`, `tables` and `choose_from` need one of the first four, which
-    are of the record.
+    `mechanisms`, `split`, `floor`, `shares`, `responses`, `tables` and `choose_from` need one of
+    the first four, which are of the record.
     """
 
     kind: Literal["columns"]
@@ -60,8 +60,13 @@ class ColumnsSettings(ChannelOptions):
     """Kinds of the channels of single columns."""
     split: Literal["even", "size", "optimal", "each"] = "even"
     """Budget allocation: equal (`even`), by the logarithm of the number of categories (`size`), or
-    with the smallest expected error of `tables` (`optimal`). With `each`, each column or cluster
-    has all of `epsilon`, and the record has their sum (not with `beta` and `breach`)."""
+    with the smallest expected error of `tables` (`optimal`, which leaves other columns out). With
+    `each`, each column or cluster has all of `epsilon`, and the record has their sum (not with
+    `beta` and `breach`)."""
+    floor: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Least ε of each column with the split `optimal`, as a proportion of its even part."""
+    shares: dict[str, Annotated[float, Field(gt=0, le=1)]] = Field(default_factory=dict)
+    """Proportions of ε, by column or by a column of a cluster. `split` divides the rest."""
     responses: Literal["any", "categories"] = "any"
     """Randomized values. Other values than categories, such as sets of categories, often have a
     smaller variance."""
