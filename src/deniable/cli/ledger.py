@@ -1,10 +1,16 @@
 """``deniable ledger``: make a ledger, or list its releases with the total epsilon."""
 
 import argparse
-import math
 
 from deniable.cli.answers import aligned
-from deniable.release import Entry, Ledger, composed_epsilon, epsilon_text, named_ledger
+from deniable.release import (
+    Entry,
+    Ledger,
+    composed_epsilon,
+    epsilon_text,
+    folders_alone,
+    named_ledger,
+)
 
 HEADER = ("population", "number", "release", "epsilon", "part", "time", "total")
 
@@ -25,20 +31,6 @@ def run(options: argparse.Namespace) -> None:
     for population in ledger.populations():
         if told := folders_alone(ledger, population):
             print(told)
-
-
-def folders_alone(ledger: Ledger, population: str) -> str:
-    """Return the total of a `population` in a `ledger` for somebody who has its folders alone.
-
-    The text is empty if it is the total of the ledger.
-    """
-    epsilon, delta = ledger.shuffled_total(population)
-    if not delta or math.isinf(epsilon):
-        return ""
-    return (
-        f"total of population {population}, for somebody who has its public folders alone: epsilon "
-        f"{epsilon_text(epsilon)}, delta {float(delta):.3g}"
-    )
 
 
 def _row(entries: tuple[Entry, ...]) -> tuple[str, ...]:

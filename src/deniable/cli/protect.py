@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from deniable.cli.ledger import folders_alone
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
 from deniable.files import PRIVATE_FILE, read_table, write_table
@@ -20,6 +19,7 @@ from deniable.release import (
     KeyPlace,
     counted_epsilon,
     epsilon_text,
+    folders_alone,
     named_ledger,
     protect,
     protect_test,

@@ -58,5 +58,5 @@ from .settings import (
     ItemSets as ItemSets,
     ReleaseSettings as ReleaseSettings,
 )
-from .shuffled import shuffled_file as shuffled_file
+from .shuffled import folders_alone as folders_alone, shuffled_file as shuffled_file
 from .writing import records_writer as records_writer

@@ -6,6 +6,7 @@ from typing import Any
 
 from deniable.plans import Plan
 from deniable.privacy import shuffled_guarantee
+from deniable.release.counting import Ledger, epsilon_text
 
 SEED_IS_KNOWN = "the seed of this test release gives the order of the rows"
 NOT_BELOW = "for so few records the bound is not below the epsilon of a row"
@@ -76,3 +77,17 @@ def fold_text(epsilon: float) -> str:
     factor = math.exp(epsilon)
     digits = 2 - math.floor(math.log10(factor))
     return f"{math.ceil(factor * 10.0**digits) / 10.0**digits:,.{max(digits, 0)}f}"
+
+
+def folders_alone(ledger: Ledger, population: str) -> str:
+    """Return the total of a `population` in a `ledger` for somebody who has its folders alone.
+
+    The text is empty if it is the total of the ledger.
+    """
+    epsilon, delta = ledger.shuffled_total(population)
+    if not delta or math.isinf(epsilon):
+        return ""
+    return (
+        f"total of population {population}, for somebody who has its public folders alone: epsilon "
+        f"{epsilon_text(epsilon)}, delta {float(delta):.3g}"
+    )
