@@ -180,7 +180,7 @@ def test_a_file_of_baskets_from_schema_to_estimates(
     monkeypatch: pytest.MonkeyPatch,
     rows: int,
 ) -> None:
-    for module in ("schema.formats.sources", "release.writing", "release.drawing"):
+    for module in ("schema.formats.sources", "release.records", "release.drawing"):
         monkeypatch.setattr(
             f"deniable.{module}.rows_of", lambda columns, most=rows: min(rows, most)
         )

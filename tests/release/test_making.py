@@ -482,7 +482,7 @@ def test_other_bytes_of_the_same_records_block_no_release(
     def other(*given: Any, **options: Any) -> Any:
         return writer(*given, **options | {"compression": "gzip"})
 
-    monkeypatch.setattr("deniable.release.writing.pq.ParquetWriter", other)
+    monkeypatch.setattr("deniable.release.records.pq.ParquetWriter", other)
     found = made("columns", tmp_path, known_key(tmp_path / "keys"))
     monkeypatch.undo()
     same = made("columns", tmp_path / "2", known_key(tmp_path / "2" / "keys"))

@@ -54,8 +54,8 @@ from deniable.errors import DataError
 from deniable.plans import CollectedPlan, MaskedPlan, Plan
 from deniable.records import Microdata
 from deniable.release.keys import ReleaseKey
+from deniable.release.records import records_writer
 from deniable.release.shuffled import shuffled_file
-from deniable.release.writing import records_writer
 from deniable.rrba import collect_answers
 from deniable.sampling import KeyedDraws, by_words
 from deniable.schema import CsvForm, RecordsFile

@@ -9,7 +9,7 @@ import pytest
 from tests.release.small_releases import known_key, ledger_in, plan_for, records
 
 from deniable.release import drawing, protect
-from deniable.release.writing import _Groups
+from deniable.release.records import _Groups
 from deniable.sampling import KeyedDraws, Words, by_words
 
 DRAWS = KeyedDraws(bytes(range(32)), b"plan")

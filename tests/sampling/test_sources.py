@@ -21,7 +21,7 @@ from deniable.sampling import (
     sources,
     whole_weights,
 )
-from deniable.sampling.exact import WORD
+from deniable.sampling.outcomes import WORD
 
 ALARM = 1e-6  # the system has no seed: so often may a test of it fail for nothing
 

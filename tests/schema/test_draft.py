@@ -17,7 +17,7 @@ from deniable.errors import DataError
 from deniable.schema import RecordsFile, Schema, draft_schema, drafted, schema_from_dict
 from deniable.schema.draft import round_grid
 from deniable.schema.evidence import ColumnEvidence
-from deniable.schema.texts import quoted, quoted_list
+from deniable.schema.types import quoted, quoted_list
 
 
 def read_back(text: str) -> Schema:

@@ -47,7 +47,7 @@ from .receipts import (
     refuse_test as refuse_test,
     withdrawal_of as withdrawal_of,
 )
-from .records import OriginalRecords as OriginalRecords
+from .records import OriginalRecords as OriginalRecords, records_writer as records_writer
 from .risk import (
     RISK_OF_RECORDS as RISK_OF_RECORDS,
     Risk as Risk,
@@ -59,4 +59,3 @@ from .settings import (
     ReleaseSettings as ReleaseSettings,
 )
 from .shuffled import folders_alone as folders_alone, shuffled_file as shuffled_file
-from .writing import records_writer as records_writer

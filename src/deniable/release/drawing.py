@@ -20,10 +20,9 @@ from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_docu
 from deniable.release.counting import RowOrder, counted_epsilon
 from deniable.release.keys import PLAN_FILE, TEST, ReleaseKey
 from deniable.release.receipts import refuse_other_files
-from deniable.release.records import OriginalRecords, Progress
+from deniable.release.records import OriginalRecords, Progress, records_writer
 from deniable.release.risk import Risk
 from deniable.release.shuffled import shuffled_file
-from deniable.release.writing import records_writer
 from deniable.sampling import KeyedDraws, Words, by_words
 from deniable.schema import RecordBatch, rows_of, warn_outside
 

@@ -1,9 +1,3 @@
-from .exact import (
-    Categories as Categories,
-    events as events,
-    multinomial as multinomial,
-    whole_weights as whole_weights,
-)
 from .keyed import (
     KEY_BYTES as KEY_BYTES,
     KeyedColumn as KeyedColumn,
@@ -17,7 +11,13 @@ from .keyed import (
 )
 from .levels import Levels as Levels, keyed_events as keyed_events, keyed_integers as keyed_integers
 from .noise import KeyedNoise as KeyedNoise, Noise as Noise, SeededNoise as SeededNoise
-from .outcomes import Outcomes as Outcomes
+from .outcomes import (
+    Categories as Categories,
+    Outcomes as Outcomes,
+    events as events,
+    multinomial as multinomial,
+    whole_weights as whole_weights,
+)
 from .sources import (
     RandomSource as RandomSource,
     SystemRandomSource as SystemRandomSource,

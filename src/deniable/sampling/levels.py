@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Counts, Flags, Positions
-from deniable.sampling.exact import events
 from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
-from deniable.sampling.outcomes import FEW_RECORDS
+from deniable.sampling.outcomes import FEW_RECORDS, events
 from deniable.sampling.sources import RandomSource
 
 Wide = npt.NDArray[np.uint64]

@@ -23,8 +23,8 @@ from .model import (
     schema_from_dict as schema_from_dict,
 )
 from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
-from .texts import STAND_INS as STAND_INS
 from .types import (
+    STAND_INS as STAND_INS,
     encoded as encoded,
     is_number as is_number,
     is_supported as is_supported,

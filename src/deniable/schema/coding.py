@@ -11,11 +11,12 @@ from deniable.arrays import Codes, Flags, Floats
 from deniable.errors import DataError, shown
 from deniable.schema.column import Column
 from deniable.schema.faults import ABOVE, ABSENT, BELOW, ValidationErrors
-from deniable.schema.texts import alike, listed
 from deniable.schema.types import (
     COMMA,
+    alike,
     encoded,
     is_text,
+    listed,
     missing_values,
     plain_type,
     type_named,

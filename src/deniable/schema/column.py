@@ -15,8 +15,7 @@ from deniable.arrays import Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Discretization
 from deniable.schema.recodes import Recode
-from deniable.schema.texts import unfit
-from deniable.schema.types import number_text, refuse_foreign_texts, type_named
+from deniable.schema.types import number_text, refuse_foreign_texts, type_named, unfit
 from deniable.validation import Strict
 
 MISSING = "(missing)"

@@ -16,16 +16,17 @@ from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats import Source, open_survey, open_transactions
 from deniable.schema.model import FORMAT, VERSION
-from deniable.schema.texts import (
+from deniable.schema.types import (
     STAND_INS,
     alike,
+    is_text,
     listed,
+    number_text,
     quoted,
     quoted_list,
     refuse_bad_population,
     unfit,
 )
-from deniable.schema.types import is_text, number_text
 
 NAMES = {"csv": "CSV", "transactions": "Transactions", "spss": "SPSS", "stata": "Stata"}
 MAX_CATEGORIES = 200  # of a draft; a declared schema may have more

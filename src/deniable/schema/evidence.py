@@ -7,15 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.schema.texts import STAND_INS, unfit
 from deniable.schema.types import (
     COMMA,
+    STAND_INS,
     encoded,
     is_number,
     is_supported,
     is_text,
     numbers_of,
     plain_type,
+    unfit,
 )
 
 MAX_COUNTED = 20_000  # distinct values of a column; others are not counted

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from deniable.errors import DataError, named_types, refuse_unknown, shown
 from deniable.records import Domain, Rule, connected, possible_cells
 from deniable.schema.column import NOT_APPLICABLE, Column, FileFormat
-from deniable.schema.texts import refuse_bad_population
+from deniable.schema.types import refuse_bad_population
 from deniable.validation import Name, Strict, fault_lines, message, read_yaml, yaml_values
 
 FORMAT, VERSION = "deniable-schema", 1

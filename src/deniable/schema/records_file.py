@@ -15,8 +15,7 @@ from deniable.schema.coding import Coder
 from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
 from deniable.schema.model import Schema
-from deniable.schema.texts import listed
-from deniable.schema.types import plain_type
+from deniable.schema.types import listed, plain_type
 
 if TYPE_CHECKING:
     from deniable.schema.weights import UniqueWeights

@@ -16,8 +16,7 @@ from deniable.errors import DataError, shown
 from deniable.schema.column import FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.csv_text import CsvForm, CsvText
-from deniable.schema.texts import listed, unfit
-from deniable.schema.types import is_text
+from deniable.schema.types import is_text, listed, unfit
 
 PORTION = 262_144  # records
 MAX_VALUES = 1 << 22  # of a batch of a wide file
