@@ -34,7 +34,7 @@ from deniable.files import (
     sync_folder,
     write_once,
 )
-from deniable.plans import Plan, plan_to_json
+from deniable.plans import Plan
 from deniable.release.counting import Entry, Ledger, RecordDigests, canonical
 from deniable.release.keys import PRIVATE, PUBLIC, PlaceOfKey
 
@@ -225,6 +225,8 @@ def utc_now() -> str:
 
 def plan_digest(plan: Plan) -> str:
     """Return the SHA-256 of the document of a `plan`, in hexadecimal."""
+    from deniable.plans import plan_to_json  # noqa: PLC0415 - slow to import, rarely needed
+
     return hashlib.sha256(canonical(plan_to_json(plan))).hexdigest()
 
 

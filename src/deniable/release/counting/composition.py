@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import chain
 
 from deniable.channels import Number, rounded_up
-from deniable.privacy import shuffled_guarantee
 from deniable.release.counting.entries import Entry
 
 
@@ -60,6 +59,8 @@ def _of_group(group: Sequence[Entry]) -> tuple[Number, Number]:
     local = [each.epsilon for each in orders if each.epsilon is not None]
     if len(local) == len(group):
         rows, unit = min(each.answering for each in group), max(each.unit for each in orders)
+        from deniable.privacy import shuffled_guarantee  # noqa: PLC0415 - slow to import
+
         found = shuffled_guarantee(rounded_up(sum(local, Fraction())), rows, unit)
         if found is not None:
             return found[0], Fraction(found[1])

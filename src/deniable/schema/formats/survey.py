@@ -38,7 +38,10 @@ DAY = 86_400
 
 
 def open_survey(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
-    """Open records, also of SPSS and Stata; `source` and other arguments as in `open_source`."""
+    """Open the records of a `source`, also of SPSS and Stata.
+
+    `delimiter` and `encoding` are as in `open_source`.
+    """
     if isinstance(source, (str, Path)) and (path := Path(source)).is_file():
         with path.open("rb") as stream:
             start = stream.read(len(STATA_MAGIC))
