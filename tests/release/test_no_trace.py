@@ -71,7 +71,7 @@ def test_how_the_file_was_divided_is_not_told(kind: str, order: str, tmp_path: P
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_groups_have_one_size(order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("writing.GROUP", "drawing.BATCH"):
+    for name in ("records.GROUP", "drawing.BATCH"):
         monkeypatch.setattr(f"deniable.release.{name}", 64)
     people = pa.array([f"id{number}" for number in range(NUMBER)])
     table = pa.table({"sex": sexes(slice(100, 150)), "person": people})
