@@ -30,6 +30,10 @@ RELEASES: Mapping[str, Mapping[str, Any]] = {
     },
     "histograms": {"kind": "masked", "method": "histograms", "epsilon": 1.0, "bins": 5},
     "paper_idp": {"kind": "masked", "method": "idp_cbls", "epsilon": 1.0, "k": 10},
+    "asked": {
+        **{"kind": "questionnaire", "columns": ["colour", "smokes", "region"], "epsilon": 2},
+        "ask": 2,
+    },
     "collected": {"kind": "collected", "p": 0.5, "block": 200},
     "mixed": {
         "kind": "mixed",
