@@ -14,7 +14,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
-RUN = ("design", "numeric", "report", "workflow")
+RUN = ("design", "numeric", "report", "survey", "workflow")
 RUNTIME, BUILD, DEV = LOCKS = [f"requirements{part}.lock" for part in ("", "-build", "-dev")]
 # Written out here as well as in tools/write_environment.py: a slip there is then seen here.
 CONDA_NAMES = {

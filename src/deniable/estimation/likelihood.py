@@ -243,7 +243,7 @@ def expectation_maximization(
             f"EM stopped after {iterations} iterations with the log-likelihood up to {gap:.2g} "
             "below its maximum; allow more iterations or a larger tolerance",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return Likelihood(proportions.reshape(*frequencies.shape[:-1], channel.size), most, gap)
 

@@ -92,7 +92,8 @@ def largest_ratio(
 
     The arguments `matrix` and `classes` are the same.
     """
-    _matrix(matrix)
+    if np.ndim(matrix) != 2 or not np.size(matrix):
+        raise DeniableError("the matrix to audit must have rows and columns")
     if len(set(matrix.sum(axis=1))) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
     worst = Fraction(1)

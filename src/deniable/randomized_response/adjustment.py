@@ -94,7 +94,7 @@ def adjust(
             f"{where}: the estimate is {each.target:.3g}, but no randomized record with a positive "
             "weight has this category; its target is left out and the others are rescaled",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     most = max(target.size for target in wanted)
     padded = np.stack([np.pad(target, (0, most - target.size)) for target in wanted])
@@ -106,7 +106,7 @@ def adjust(
             f"{_farthest(codes, wanted, weights, domains)}: perhaps no weights of these records "
             "meet all targets; allow more sweeps or a larger tolerance",
             RuntimeWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return Adjustment(weights, int(sweeps), float(gap), tuple(unreachable))
 

@@ -60,7 +60,7 @@ def warn_outside(counts: Iterable[OutsideBounds]) -> None:
     for each in counts:
         if each.proportion:
             text = f"{each} and are moved to the nearest end; these numbers are confidential"
-            warnings.warn(text, BoundsWarning, stacklevel=3)
+            warnings.warn(text, BoundsWarning, stacklevel=4)
 
 
 MAX_SHOWN = 10
