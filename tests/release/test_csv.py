@@ -14,7 +14,7 @@ from tests.release.small_releases import ledger_in
 from deniable import Released, protect
 from deniable.errors import DataError
 from deniable.plans import make_plan
-from deniable.release import Ledger, records_writer, writing
+from deniable.release import Ledger, records, records_writer
 from deniable.schema import CsvForm, FileFormat, open_source, schema_from_dict
 from deniable.schema.faults import ValidationErrors
 
@@ -88,7 +88,7 @@ def test_our_reader_finds_the_same_values(
 def test_long_and_missing_values_and_many_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "ROWS", 2)
+    monkeypatch.setattr(records, "ROWS", 2)
     coded = pa.array(["1", "2", None]).dictionary_encode()
     with records_writer(tmp_path / "a", FileFormat(kind="csv"), CsvForm()) as writer:
         writer.write(pa.table({"a": ["x" * 9, None, "y"], "b": coded}))
