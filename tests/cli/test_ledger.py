@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from deniable.cli import main
-from deniable.plans import Part
 from deniable.release import Ledger, RecordDigests
 from deniable.release.counting.ledger import LEDGER_VARIABLE
+from deniable.schema import Part
 
 PEOPLE = RecordDigests("aa", 3, (5, 7))
 

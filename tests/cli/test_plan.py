@@ -15,7 +15,8 @@ import pytest
 from scipy import stats
 
 from deniable.cli import main
-from deniable.plans import ColumnsPlan, Part, expected_errors, read_plan, records_for_error
+from deniable.plans import ColumnsPlan, expected_errors, read_plan, records_for_error
+from deniable.schema import Part
 
 SCHEMA = """\
 format: deniable-schema

@@ -27,13 +27,12 @@ from deniable.plans.auditing import AUDIT_COLUMNS
 from deniable.plans.collected import audit
 from deniable.plans.collected.settings import CollectedSettings
 from deniable.plans.document import plan_from_json, plan_to_json, read_plan, verify_plan, write_plan
-from deniable.plans.parts import Part
 from deniable.plans.settings.finding_clusters import ClustersSettings
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.rrba import collect_answers
 from deniable.sampling.keyed import KeyedDraws
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 FALSE_ALARMS = 1e-6  # of a test as a whole; seeds are fixed
 NETWORKS = Path(__file__).resolve().parents[2] / "resources" / "networks"

@@ -11,9 +11,9 @@ from scipy import stats
 from tests.plans.test_allocation import blocks_of_sizes
 
 import deniable
-from deniable.plans import ColumnsPlan, Part, make_plan
+from deniable.plans import ColumnsPlan, make_plan
 from deniable.plans.choosing import choose
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 EPSILON, RECORDS, REPLICATES, ALARM = 1.5, 900, 120, 1e-6

@@ -14,13 +14,13 @@ from hypothesis import given, settings, strategies as st
 from tests.release.small_releases import plan_for, records, schema, written
 
 from deniable.errors import BoundsWarning, DataError, DeniableError
-from deniable.plans import ColumnsPlan, Part, Plan, make_plan, plan_to_json, randomized
+from deniable.plans import ColumnsPlan, Plan, make_plan, plan_to_json, randomized
 from deniable.release import protect_test
 from deniable.release.drawing import draws_for
 from deniable.release.keys import key_from_seed
 from deniable.release.records import OriginalRecords
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile, ValidationErrors, open_source, schema_from_dict
+from deniable.schema import Part, RecordsFile, ValidationErrors, open_source, schema_from_dict
 
 DRAWS = KeyedDraws(bytes(range(32)), b"plan")
 RECORDS = 400

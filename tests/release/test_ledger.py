@@ -25,7 +25,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
-from deniable.plans import Part
 from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.counted import entry_of, faults_of_entries, store_entry
 from deniable.release.counting.composition import total_of
@@ -41,7 +40,7 @@ from deniable.release.counting.entries import (
     overlap,
 )
 from deniable.release.counting.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
-from deniable.schema import RecordBatch, schema_from_dict
+from deniable.schema import Part, RecordBatch, schema_from_dict
 
 PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
 OTHERS = RecordDigests("bb" * 32, 3, (5, 8, 9))

@@ -23,11 +23,11 @@ from tests.release.small_releases import (
 )
 
 from deniable.errors import DeniableError
-from deniable.plans import ColumnsPlan, Part, make_plan
+from deniable.plans import ColumnsPlan, make_plan
 from deniable.release import Ledger, protect
 from deniable.release.keys import KEY_FILE, ReleaseKey
 from deniable.sampling import KeyedDraws
-from deniable.schema import schema_from_dict
+from deniable.schema import Part, schema_from_dict
 
 KILLS = int(os.environ.get("DENIABLE_KILLS", "12"))
 SECONDS = 0.5  # of a release, at the most usual

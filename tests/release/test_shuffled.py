@@ -15,12 +15,12 @@ from tests.release.small_releases import KINDS, known_key, made, plan_for, recor
 
 from deniable.errors import DeniableError
 from deniable.files import read_json
-from deniable.plans import MaskedPlan, MixedPlan, Part, Plan, make_plan, make_questionnaire
+from deniable.plans import MaskedPlan, MixedPlan, Plan, make_plan, make_questionnaire
 from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
 from deniable.release import Entry, Ledger, RecordDigests, protect_test
 from deniable.release.counting.entries import RowOrder, content_of, entry_from
 from deniable.release.shuffled import shuffled_file
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 N = 10_000
 HOLDS = ("columns", "columns of text", "cluster", "other values")

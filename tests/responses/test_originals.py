@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import deniable
-from deniable.plans import ColumnsPlan, Part, Plan, StrataPlan
+from deniable.plans import ColumnsPlan, Plan, StrataPlan
 from deniable.pram import pram_matrix
 from deniable.randomized_response import Protocol
-from deniable.schema import RecordsFile
+from deniable.schema import Part, RecordsFile
 
 RECORDS = 2000
 CATEGORIES = {"sex": ["F", "M"], "job": ["x", "y", "z"], "owner": ["no", "yes"]}

@@ -19,7 +19,6 @@ from deniable.errors import DeniableError, plain, refuse_unknown, shown
 from deniable.files import write_table
 from deniable.plans import (
     MECHANISMS,
-    Part,
     Plan,
     PlanInputs,
     epsilon_for,
@@ -36,7 +35,7 @@ from deniable.plans import (
 )
 from deniable.privacy import Requirement, largest_posterior
 from deniable.release import shuffled_file
-from deniable.schema import RecordsFile, Schema, read_schema
+from deniable.schema import Part, RecordsFile, Schema, read_schema
 from deniable.validation import read_yaml
 
 if TYPE_CHECKING:

@@ -45,7 +45,6 @@ from .kinds import (
 )
 from .making import make_plan as make_plan, plan_from_protocol as plan_from_protocol
 from .masked import MaskedPlan as MaskedPlan, MixedPlan as MixedPlan
-from .parts import Part as Part
 from .questionnaire import (
     QuestionnairePlan as QuestionnairePlan,
     make_questionnaire as make_questionnaire,

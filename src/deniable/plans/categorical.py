@@ -24,13 +24,12 @@ from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
-from deniable.plans.parts import answering_batches
 from deniable.plans.risks import KEPT_BACK_RISK
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata, Rule, possible_cells
 from deniable.responses import ProtectedFormat
 from deniable.sampling import Numbers, RandomnessSource
-from deniable.schema import MISSING, RecordBatch, weights_of
+from deniable.schema import MISSING, RecordBatch, answering_batches, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum

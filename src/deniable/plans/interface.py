@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from deniable import __version__
 from deniable.errors import DeniableError, refuse_no_name, refuse_unknown, shown
-from deniable.plans.parts import Part, answering_batches
 from deniable.plans.risks import (
     BY_DATA,
     Guarantee,
@@ -23,7 +22,7 @@ from deniable.plans.risks import (
 )
 from deniable.records import Microdata
 from deniable.sampling import Numbers, RandomnessSource
-from deniable.schema import RecordBatch, Schema
+from deniable.schema import Part, RecordBatch, Schema, answering_batches
 
 if TYPE_CHECKING:  # the workflow imports this module at its start, before any computation
     import pandas as pd

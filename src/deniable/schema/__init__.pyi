@@ -22,6 +22,7 @@ from .model import (
     read_schema as read_schema,
     schema_from_dict as schema_from_dict,
 )
+from .parts import Part as Part, answering_batches as answering_batches
 from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
 from .types import (
     STAND_INS as STAND_INS,

@@ -38,12 +38,11 @@ from deniable.plans.masked.claims import (
     guarantees,
 )
 from deniable.plans.masked.records import numeric_records, refuse_other_columns
-from deniable.plans.parts import Part, answering_batches
 from deniable.plans.risks import BY_CURATOR, RISKS, Guarantee, released_columns, schema_risks
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
 from deniable.sampling import KeyedDraws, KeyedNoise, RandomnessSource, generator_for
-from deniable.schema import RecordBatch, RecordsFile, Schema
+from deniable.schema import Part, RecordBatch, RecordsFile, Schema, answering_batches
 
 BYTES_PER_NUMBER = 150
 """Memory of one number of a record while it is masked, measured at 10^6 records."""

@@ -9,7 +9,6 @@ from deniable.idp import DEFAULT_BINS, HISTOGRAMS, NumericMethod, refuse_bad_par
 from deniable.plans.interface import Order
 from deniable.plans.masked.mixed import MixedPlan
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.parts import Part
 from deniable.plans.settings import (
     ColumnsSettings,
     PlanInputs,
@@ -17,6 +16,7 @@ from deniable.plans.settings import (
     RecordOptions,
     StrataSettings,
 )
+from deniable.schema import Part
 from deniable.validation import Epsilon
 
 

@@ -10,12 +10,12 @@ from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import group_columns, weighted_cells
 from deniable.plans.making import refuse_weights
-from deniable.plans.parts import Part, answering_batches
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import strata_of
 from deniable.pram import Stratum, randomized_domain
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
+from deniable.schema import Part, answering_batches
 
 if TYPE_CHECKING:
     from deniable.plans.settings.matrices import PramMatrix

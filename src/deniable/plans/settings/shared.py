@@ -11,9 +11,8 @@ from deniable.validation import Strict, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.plans.interface import Plan
-    from deniable.plans.parts import Part
     from deniable.responses import Responses
-    from deniable.schema import RecordsFile, Schema
+    from deniable.schema import Part, RecordsFile, Schema
 
 Joint = list[Annotated[list[str], Field(min_length=2)]]  # groups of columns that share a channel
 OrderName = Literal["permuted", "as_in_file"]
@@ -72,7 +71,7 @@ class PlanOptions(Strict):
 class PartSettings(Strict):
     """The part of the respondents that answers, such as `{of: 2, take: 1, seed: TEXT}`.
 
-    The public seed alone divides the respondents (`deniable.plans.Part`). The ledger counts parts
+    The public seed alone divides the respondents (`deniable.schema.Part`). The ledger counts parts
     by their maximum (docs/ledger.md).
     """
 
@@ -99,7 +98,7 @@ class RecordOptions(PlanOptions):
     @property
     def answering(self) -> "Part | None":
         """The part of the respondents that answers."""
-        from deniable.plans.parts import Part  # noqa: PLC0415
+        from deniable.schema import Part  # noqa: PLC0415
 
         return None if self.part is None else Part(self.part.of, self.part.take, self.part.seed)
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
 from deniable.files import private_folder, put_once, read_json, remove_abandoned, replace_durably
-from deniable.plans import Part
+from deniable.schema import Part
 
 FORMAT, WITH_ORDER = 3, 4
 """Formats of entries: without and with facts on the order of the rows."""

@@ -19,7 +19,6 @@ from typing import Any
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
-from deniable.plans import Part
 from deniable.release.counting.composition import composed_epsilon, shuffled_total
 from deniable.release.counting.entries import (
     HEADS,
@@ -36,6 +35,7 @@ from deniable.release.counting.entries import (
     overlap,
     read_chain,
 )
+from deniable.schema import Part
 
 KEY_FILE, POPULATIONS, TWO_PERSONS = "key", "populations", "two-persons"
 KEY_BYTES = 32

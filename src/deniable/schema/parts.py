@@ -9,7 +9,9 @@ import numpy as np
 from deniable.arrays import Codes, Positions
 from deniable.errors import DeniableError
 from deniable.sampling import KeyedDraws, Numbers, RandomnessSource
-from deniable.schema import Column, RecordBatch, Schema
+from deniable.schema.column import Column
+from deniable.schema.model import Schema
+from deniable.schema.records_file import RecordBatch
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def answering_batches(
     if part is not None:
         answering[part.positions(answering.size)] = True
     elif unit is not None and source is not None:
-        from deniable.schema import codes_of_units  # noqa: PLC0415 - few files have units
+        from deniable.schema.units import codes_of_units  # noqa: PLC0415 - few files have units
 
         units = codes_of_units([each.passed[unit.name] for each in held])
         answering[_chosen_of_units(units, unit, KeyedDraws.of(source))] = True
