@@ -23,7 +23,6 @@ from deniable.plans import (
     AUDIT_COLUMNS,
     MECHANISMS,
     ColumnsPlan,
-    Part,
     plan_class,
     plan_to_json,
     read_plan,
@@ -35,7 +34,7 @@ from deniable.privacy import exact_epsilon
 from deniable.randomized_response import Protocol
 from deniable.rrba import view_epsilon
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile
+from deniable.schema import Part, RecordsFile
 
 RECORDS = 6000
 EPSILON = 2.0

@@ -14,7 +14,6 @@ from deniable.errors import DataError
 from deniable.plans import (
     AUDIT_COLUMNS,
     ColumnsPlan,
-    Part,
     Plan,
     StrataPlan,
     make_plan,
@@ -28,7 +27,7 @@ from deniable.plans import (
 from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Domain
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 
 def small_schema() -> Schema:

@@ -26,7 +26,6 @@ from deniable.idp import MEAN
 from deniable.plans import (
     AUDIT_COLUMNS,
     MaskedPlan,
-    Part,
     PlanInputs,
     plan_from_json,
     plan_to_json,
@@ -35,7 +34,7 @@ from deniable.plans import (
 )
 from deniable.plans.masked import MaskedSettings
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile
+from deniable.schema import Part, RecordsFile
 
 KEY = KeyedDraws(bytes(range(32)), b"a plan")
 

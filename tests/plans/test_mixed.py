@@ -20,7 +20,6 @@ import deniable
 from deniable.errors import DataError, DeniableError
 from deniable.plans import (
     MixedPlan,
-    Part,
     PlanInputs,
     plan_from_json,
     plan_to_json,
@@ -31,7 +30,7 @@ from deniable.plans import (
 )
 from deniable.release import Ledger, protect, protect_test
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile, Schema, schema_from_dict
+from deniable.schema import Part, RecordsFile, Schema, schema_from_dict
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "sex", "kind": "categorical", "categories": ["F", "M"]},

@@ -23,7 +23,6 @@ from deniable.channels import KeepOrReplace, SubsetSelection
 from deniable.cli import main
 from deniable.errors import DataError, DeniableError
 from deniable.plans import (
-    Part,
     PlanInputs,
     expected_errors,
     plan_from_json,
@@ -38,7 +37,7 @@ from deniable.randomized_response import Protocol
 from deniable.release import protect_test
 from deniable.responses import NOT_ASKED, Forms
 from deniable.sampling import KeyedDraws
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 FALSE_ALARMS = 1e-6  # of a test as a whole; seeds are fixed
 SIZES = {"a": 2, "b": 3, "c": 2}

@@ -13,7 +13,6 @@ from deniable.channels import KeepOrReplace, channel_to_json
 from deniable.errors import DeniableError
 from deniable.plans import (
     ColumnsPlan,
-    Part,
     Plan,
     PlanInputs,
     StrataPlan,
@@ -33,7 +32,7 @@ from deniable.randomized_response import (
 )
 from deniable.records import Microdata
 from deniable.sampling import KeyedDraws
-from deniable.schema import RecordsFile, Schema, schema_from_dict
+from deniable.schema import Part, RecordsFile, Schema, schema_from_dict
 
 NAMES = ("job", "sex", "town", "income")
 CATEGORIES = {

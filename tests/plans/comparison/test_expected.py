@@ -16,7 +16,6 @@ from deniable.plans import (
     CollectedPlan,
     MaskedPlan,
     MixedPlan,
-    Part,
     Plan,
     StrataPlan,
     epsilon_for,
@@ -25,7 +24,7 @@ from deniable.plans import (
     make_questionnaire,
     note_on_guesses,
 )
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 PROTECTIONS = 200
 PRIOR = {"a": [0.1, 0.9], "b": [0.5, 0.2, 0.15, 0.1, 0.05], "s": [0.3, 0.7]}
