@@ -225,9 +225,11 @@ def test_a_release_counts_the_epsilon_of_the_unit(
         ["plan", "--verify", plan],
         ["ledger", "init", ledger],
         ["protect", file, plan, "--out", out, "--ledger", ledger],
+        ["verify", out / "public"],
     ):
         assert main([*map(str, command)]) == 0, command
     printed = capsys.readouterr().out
+    assert "total epsilon 6, of which this release has 6" in printed
     assert "epsilon of all records of one home, at most 3: 6, exact" in printed
     assert "epsilon of one whole record of a respondent: 2" in printed
     assert "left out: home" in printed

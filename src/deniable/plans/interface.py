@@ -159,6 +159,11 @@ class Plan(ABC):
         return (guarantee_of_unit(own, self.schema, self.strata), own)
 
     @property
+    def epsilon_in_ledger(self) -> float:
+        """The epsilon that a ledger counts: infinite if any disclosure is not covered."""
+        return math.inf if self.not_covered else self.guarantees[0].epsilon
+
+    @property
     def risks(self) -> dict[str, str]:
         """Risks of the plan by name, each with its reason; all must be accepted."""
         return schema_risks(self.schema, self.chosen_from, self.accept)

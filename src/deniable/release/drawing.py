@@ -132,11 +132,6 @@ class Release:
         """Name of the protected file."""
         return f"{self.plan.protected_name}.{self.plan.schema.file.protected.kind}"
 
-    @property
-    def epsilon(self) -> float:
-        """The epsilon that the ledger counts."""
-        return math.inf if self.plan.not_covered else self.plan.guarantees[0].epsilon
-
     def row_order(self, key: ReleaseKey) -> RowOrder | None:
         """Return the facts on the order of rows by a `key`; None if they change no total."""
         plan, document = self.plan, self.document

@@ -267,7 +267,7 @@ def _publish(
     """Publish a release and return the SHA-256 of its list; None if another process did."""
     folder, population = release.folder, _population(release)
     release.refuse_failing_claims()
-    epsilon, part = counted_epsilon(release.epsilon), release.plan.part
+    epsilon, part = counted_epsilon(release.plan.epsilon_in_ledger), release.plan.part
     ledger.refuse_without_consent(population, release.name, digests, epsilon, consent, part)
     warn_of_overlaps(ledger, population, release.name, digests)
     label = ledger.label(population, release.name)
@@ -388,7 +388,7 @@ def _reserved(
         release.name,
         hashlib.sha256(drawn_by).hexdigest(),
         digests,
-        counted_epsilon(release.epsilon),
+        counted_epsilon(release.plan.epsilon_in_ledger),
         consent,
         release.plan.part,
         release.row_order(key),

@@ -102,7 +102,7 @@ def _ledger(plan: Plan, mode: str, facts: Any) -> str:
         raise DeniableError("a test release, which protects nobody and which no ledger counts")
     if mode == "clients":
         return "no entry, because clients randomized their answers themselves"
-    own = epsilon_text(counted_epsilon(math.inf if plan.not_covered else plan.epsilon))
+    own = epsilon_text(counted_epsilon(plan.epsilon_in_ledger))
     try:
         number, total = facts["entry"], facts["total"]
         consistent = number >= 1 and re.fullmatch("[0-9a-f]{64}", facts["head"])
