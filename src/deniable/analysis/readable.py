@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis.guesses import note_on_worse
-from deniable.errors import from_extras
+from deniable.display import rendered
 
 DIGITS, WHOLE_FROM = 4, 1000
 SHORT = 8  # characters up to which a number is not rounded, as points of a grid
@@ -61,15 +61,6 @@ def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) 
 
     The keys of `answers` are the headings of the tables. Raises `MissingExtraError` without jinja2.
     """
-    with from_extras():
-        import jinja2  # noqa: PLC0415 - only pages need it
-
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("deniable.analysis"),
-        autoescape=True,
-        trim_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
     shown = []
     for name, answer in answers.items():
         table = for_reading(answer)
@@ -79,7 +70,8 @@ def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) 
         ]
         rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
         shown.append({"title": name, "columns": columns, "rows": rows, "notes": notes_on(answer)})
-    return made.get_template("estimates.html.j2").render(title=title, facts=facts, answers=shown)
+    values = {"title": title, "facts": facts, "answers": shown}
+    return rendered("deniable.analysis", "estimates.html.j2", {}, **values)
 
 
 def as_text(value: Any) -> str:

@@ -8,6 +8,7 @@ from .page import (
     joined as joined,
     percent as percent,
     plain as plain,
+    rendered as rendered,
     rows_of as rows_of,
     short as short,
     thousands as thousands,

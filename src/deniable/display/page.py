@@ -7,12 +7,34 @@ from typing import Any
 
 import pandas as pd
 
+from deniable.errors import from_extras
+
 Tables = Mapping[str, pd.DataFrame]
 Row = dict[str, Any]
 
 MISSING = "–"
 MINUS = "−"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def rendered(
+    package: str, template: str, filters: Mapping[str, Callable[..., str]], **values: Any
+) -> str:
+    """Return the page of HTML from a `template` of a `package`, with `filters` and `**values`.
+
+    Values are escaped, and undefined names are errors. Raises `MissingExtraError` without jinja2.
+    """
+    with from_extras():
+        import jinja2  # noqa: PLC0415 - only pages need it
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(package),
+        autoescape=True,
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters.update(filters)
+    return environment.get_template(template).render(**values)
 
 
 def rows_of(table: pd.DataFrame) -> list[Row]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from deniable.display import short
-from deniable.errors import from_extras
+from deniable.display import rendered, short
 from deniable.plans import ExploredPlan
 from deniable.release.shuffled import fold_text, shuffled_file
 
@@ -16,17 +15,10 @@ def explore_page(
     The commands on the page have the name of the file of the `schema` and further `options`. Raises
     `MissingExtraError` without jinja2.
     """
-    with from_extras():
-        import jinja2  # noqa: PLC0415 - only pages need it
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("deniable.release"),
-        autoescape=True,
-        trim_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters.update(short=short, fold=fold_text)
-    return environment.get_template("explore.html.j2").render(
+    return rendered(
+        "deniable.release",
+        "explore.html.j2",
+        {"short": short, "fold": fold_text},
         settings=settings,
         start=min(settings, key=lambda each: abs(each.epsilon - 1)),
         shuffled_file=shuffled_file,
