@@ -9,9 +9,9 @@ import pandas as pd
 from deniable.arrays import Floats
 from deniable.errors import GuessWarning
 from deniable.estimation import Z_95, guess_half_width
-from deniable.plans import points_text
+from deniable.plans import beside_guess, better_guesses
 
-WORSE, NAMED = "worse_than_guess", 10
+WORSE = "worse_than_guess"
 
 
 def named_guesses(answer: pd.DataFrame, errors: Iterable[tuple[str, Floats]]) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def named_guesses(answer: pd.DataFrame, errors: Iterable[tuple[str, Floats]]) ->
         known = own[np.isfinite(own)]
         error = 100 * Z_95 * float(np.sqrt((known**2).mean())) if known.size else 0.0
         if error > (guess := 100 * guess_half_width(own.size)):
-            worse[name] = f"± {points_text(error)} points, a guess ± {points_text(guess)}"
+            worse[name] = beside_guess(error, guess)
     answer.attrs[WORSE] = worse
     if note := note_on_worse(answer):
         warnings.warn(note, GuessWarning, stacklevel=3)
@@ -38,13 +38,9 @@ def named_guesses(answer: pd.DataFrame, errors: Iterable[tuple[str, Floats]]) ->
 
 def note_on_worse(answer: pd.DataFrame) -> str:
     """Return a note on tables of an `answer` that are worse than a guess, or an empty text."""
-    worse = answer.attrs.get(WORSE, {})
-    named = [f"{name} ({errors})" for name, errors in worse.items()]
-    if not named:
+    if not (worse := answer.attrs.get(WORSE, {})):
         return ""
-    more = [f"{len(named) - NAMED} more"] if len(named) > NAMED else []
     return (
-        f"{', '.join([*named[:NAMED], *more])}: a guess without any data has smaller errors than "
-        "these estimates. They and their consistent values are no results. Estimate fewer columns "
-        "at once; for a number use its mean and quantiles, or queries."
+        f"{better_guesses(worse)} They and their consistent values are no results. Estimate fewer "
+        "columns at once; for a number use its mean and quantiles, or queries."
     )

@@ -14,6 +14,8 @@ from .comparison import (
     AnswerOdds as AnswerOdds,
     ExploredPlan as ExploredPlan,
     MechanismComparison as MechanismComparison,
+    beside_guess as beside_guess,
+    better_guesses as better_guesses,
     compare as compare,
     draw as draw,
     epsilon_for as epsilon_for,

@@ -1,5 +1,7 @@
 from .comparing import MechanismComparison as MechanismComparison, compare as compare
 from .expected import (
+    beside_guess as beside_guess,
+    better_guesses as better_guesses,
     epsilon_for as epsilon_for,
     expected_errors as expected_errors,
     note_on_guesses as note_on_guesses,

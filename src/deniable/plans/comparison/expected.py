@@ -192,15 +192,23 @@ def note_on_guesses(found: pd.DataFrame) -> str:
     above = found[~found["informative"] & np.isfinite(found["points"])]
     if above.empty:
         return ""
-    points = zip(above["columns"], above["points"], above["guess"], strict=True)
-    named = [
-        f"{name} (± {points_text(own)} points, a guess ± {points_text(guess)})"
-        for name, own, guess in points
-    ]
+    errors = map(beside_guess, above["points"], above["guess"])
+    worse = dict(zip(above["columns"], errors, strict=True))
+    return f"{better_guesses(worse)} To change this, {REMEDIES}"
+
+
+def beside_guess(points: float, guess: float) -> str:
+    """Return the `points` of an estimate and those of a `guess` as text."""
+    return f"± {points_text(points)} points, a guess ± {points_text(guess)}"
+
+
+def better_guesses(worse: Mapping[str, str]) -> str:
+    """Return a sentence on tables that are `worse` than a guess, by name with `beside_guess`."""
+    named = [f"{name} ({errors})" for name, errors in worse.items()]
     more = [f"{len(named) - NAMED} more"] if len(named) > NAMED else []
     return (
-        f"{', '.join([*named[:NAMED], *more])}: a guess without any data has smaller errors "
-        f"than these estimates. To change this, {REMEDIES}"
+        f"{', '.join([*named[:NAMED], *more])}: a guess without any data has smaller errors than "
+        "these estimates."
     )
 
 
