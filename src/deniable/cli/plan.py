@@ -66,11 +66,9 @@ def run(options: argparse.Namespace) -> None:
         others = "--settings, --beta, --breach or --within"
         raise DeniableError(f"{asked}; or {others} in place of --epsilon")
     if options.settings is not None:
-        own = ("settings", "schema", "out", "data", "accept", "matrices", "for_error", "records")
-        used = (
-            (*own, "author", "table") if options.for_error or options.records else (*own, "author")
-        )
-        _refuse_ignored(options, used)
+        used = ("settings", "schema", "out", "data", "accept", "matrices", "for_error", "records")
+        tables = ("table",) if options.for_error or options.records else ()
+        _refuse_ignored(options, (*used, "author", *tables))
     inputs = [options.schema, options.data, options.settings, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "plan", PLAN)
     refuse_overwriting(options.matrices, [*inputs, options.out], "table of matrices", MATRICES)

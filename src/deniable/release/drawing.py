@@ -26,6 +26,9 @@ from deniable.release.shuffled import shuffled_file
 from deniable.sampling import KeyedDraws, Words, by_words
 from deniable.schema import RecordBatch, rows_of, warn_outside
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 BATCH = 1 << 18  # records
 WORD_BITS = 64
 MAX_OUTSIDE = 0.01  # largest proportion of a column's values outside its bounds, by default
@@ -92,10 +95,6 @@ def _read_part(path: Path) -> pa.Table:
     table = pa.Table.from_batches(batches).combine_chunks()
     words = np.stack([table.column(place).to_numpy() for place in (0, 1)], axis=1)
     return table.select(range(2, table.num_columns)).take(pa.array(by_words(words)))
-
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)

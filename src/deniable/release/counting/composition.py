@@ -58,9 +58,9 @@ def _of_group(group: Sequence[Entry]) -> tuple[Number, Number]:
     orders = [each.row_order for each in group if each.row_order]
     local = [each.epsilon for each in orders if each.epsilon is not None]
     if len(local) == len(group):
-        rows, unit = min(each.answering for each in group), max(each.unit for each in orders)
         from deniable.privacy import shuffled_guarantee  # noqa: PLC0415 - slow to import
 
+        rows, unit = min(each.answering for each in group), max(each.unit for each in orders)
         found = shuffled_guarantee(rounded_up(sum(local, Fraction())), rows, unit)
         if found is not None:
             return found[0], Fraction(found[1])
