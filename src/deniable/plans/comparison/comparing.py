@@ -60,13 +60,13 @@ class MechanismComparison:
     ``clusters``, the columns ``left_out``, and ``posterior_of_1_percent``, the largest posterior of
     a prior probability of .01. Then there are root mean squared errors that randomization adds to
     estimated proportions of these records: ``margins``, ``pairs`` (NaN for a single column) and one
-    column per stated table. For a number these are proportions at or below a point. Then follow the
-    ± points of
-    `expected_errors` at these distributions: ``margins_points`` and ``pairs_points``, root mean
-    squares, and ``points`` with the name of each column and stated table. ``recommended`` marks one
-    row per epsilon; `errors` has its ± points, as `expected_errors` returns them, after a column
-    ``epsilon``. The `recommendation` has one text per epsilon: the mechanism with the least error
-    of the stated tables, by default of the marginal distributions, and the reason.
+    column per stated table. For a number these are proportions at or below a point. The next
+    columns are ± points of `expected_errors` at these distributions: ``margins_points`` and
+    ``pairs_points``, root mean squares, and ``points`` with the name of each column and stated
+    table. ``recommended`` marks one row per epsilon; `errors` has its ± points, as
+    `expected_errors` returns them, after a column ``epsilon``. The `recommendation` has one text
+    per epsilon: the mechanism with the least error of the stated tables, by default of the marginal
+    distributions, and the reason.
     """
 
     table: pd.DataFrame
@@ -101,8 +101,8 @@ def compare(
     have the best one. The best mechanism for each column is compared with three budget allocations,
     and in split questionnaires (`make_questionnaire`), where each record has some of the columns.
     A number always has a number as its randomized value. Matrices are designed for `prior`, or a
-    uniform distribution. If a plan leaves out columns, errors of their tables are NaN.
-    Stated tables that have no column in common are also compared as clusters.
+    uniform distribution. If a plan leaves out columns, errors of their tables are NaN. Stated
+    tables that have no column in common are also compared as clusters.
 
     Parameters
     ----------
