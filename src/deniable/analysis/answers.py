@@ -1,6 +1,7 @@
-"""Options and intervals of estimates, and the columns of their tables."""
+"""Options and intervals of estimates, the columns of their tables, and tables beside a guess."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any, Literal, TypedDict, get_args
@@ -10,14 +11,17 @@ import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.channels import Channel, Inverse, Target
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError, GuessWarning, refuse_unknown
 from deniable.estimation import (
     CONFIDENCE,
+    Z_95,
     Intervals,
     confidence_intervals,
+    guess_half_width,
     refuse_bad_confidence,
     weighted_intervals,
 )
+from deniable.plans import beside_guess, better_guesses
 from deniable.records import Attribute, Domain
 from deniable.responses import Counted
 from deniable.schema import Column
@@ -27,6 +31,7 @@ Tables = Sequence[Sequence[str]]
 Targets = Literal["population", "file", "both"]
 TARGETS: tuple[Target, ...] = ("population", "file")
 ROUNDING = 1e-9
+WORSE = "worse_than_guess"
 MIN_RECORDS = 2 - 1e-9  # records that an estimate for a population needs, but for rounding
 
 
@@ -181,3 +186,35 @@ def tables_of(names: Names | Tables) -> list[tuple[str, ...]]:
     if not own or min(map(len, own)) < 2:
         raise DeniableError("pairs of one column; name at least two")
     return own
+
+
+def named_guesses(answer: pd.DataFrame, errors: Iterable[tuple[str, Floats]]) -> pd.DataFrame:
+    """Return an `answer` after naming its tables that are worse than a guess.
+
+    The `errors` are names of tables with the standard errors of their cells, not a number if
+    unknown. The error of a table is 1.96 times their root mean square, as in
+    `deniable.plans.expected_errors`, and the guess is `deniable.estimation.guess_half_width`.
+    ``attrs["worse_than_guess"]`` has both in percentage points, by table, and a `GuessWarning`
+    names the tables.
+    """
+    worse = dict[str, str]()
+    for name, every in errors:
+        own = every[every != 0]  # impossible cells have no error
+        known = own[np.isfinite(own)]
+        error = 100 * Z_95 * float(np.sqrt((known**2).mean())) if known.size else 0.0
+        if error > (guess := 100 * guess_half_width(own.size)):
+            worse[name] = beside_guess(error, guess)
+    answer.attrs[WORSE] = worse
+    if note := note_on_worse(answer):
+        warnings.warn(note, GuessWarning, stacklevel=4)
+    return answer
+
+
+def note_on_worse(answer: pd.DataFrame) -> str:
+    """Return a note on tables of an `answer` that are worse than a guess, or an empty text."""
+    if not (worse := answer.attrs.get(WORSE, {})):
+        return ""
+    return (
+        f"{better_guesses(worse)} They and their consistent values are no results. Estimate fewer "
+        "columns at once; for a number use its mean and quantiles, or queries."
+    )

@@ -46,13 +46,11 @@ class Estimator:
         With `by_stratum`, there is a column ``stratum``, and estimates of each stratum follow.
         """
         self.count(tables)
+        first = {"stratum": ""} if by_stratum else {}
         for table in tables:
             for each in options:
-                if not by_stratum:
-                    yield table, self.columns(table, each)
-                    continue
-                yield table, {"stratum": ""} | self.columns(table, each)
-                for stratum in table.strata:
+                yield table, first | self.columns(table, each)
+                for stratum in table.strata if by_stratum else ():
                     own = self.counted(table).part(stratum.at)
                     if stratum.name and own.records:
                         columns = _columns_within(table, stratum, own, each)

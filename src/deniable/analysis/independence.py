@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.analysis.many_tables import ChosenTables, listed
+from deniable.analysis.answers import Names, Tables
+from deniable.analysis.many_tables import ManyTableEstimates, listed
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
@@ -40,19 +41,97 @@ class _Found:
     records: int
 
 
-def tested(table: Table, protected: Responses, weight: str | None, seed: int) -> pd.DataFrame:
-    """Return the test that the columns of a `table` are mutually independent, in one row.
+class IndependenceTests(ManyTableEstimates):
+    """Tests of independence by the randomized values, which need no estimate."""
 
-    The test is Rao's score test of the randomized values of `protected` records; see
-    `deniable.contingency.channel_test`. If its rule of validity fails, the p-value is from Monte
-    Carlo tables of the fitted null hypothesis, by the `seed`. With a column of weights, `weight`,
-    it is the generalized score test; see `deniable.contingency.weighted_channel_test`. Columns with
-    too many randomized values are tested by scores of single records (`_by_scores`). Raises
-    `DeniableError` if the table cannot be tested, or the rule fails for weighted records.
-    """
-    about = {"columns": table.label, "null": "independent of each other"}
-    found = asdict(_tested(table, protected, weight, seed))
-    return pd.DataFrame([about | found | {"target": "population"}])
+    def independence(
+        self, names: Names, *, weight: str | None = None, seed: int = 0
+    ) -> pd.DataFrame:
+        """Return the test, adjusted for randomization, that columns are independent of each other.
+
+        More than two columns, `names`, are tested all together. The test is Rao's score test of the
+        randomized values; see `deniable.contingency.channel_test`. If its rule of validity fails,
+        the p-value is from Monte Carlo tables of the fitted null hypothesis, by the `seed`, from 0.
+        With a column of weights, `weight`, it is the generalized score test; see
+        `deniable.contingency.weighted_channel_test`. Columns with too many randomized values are
+        tested by scores of single records. Raises `DeniableError` if the table cannot be tested, or
+        the rule fails for weighted records.
+        """
+        table = self.responses.table(self._named(names))
+        about = {"columns": table.label, "null": "independent of each other"}
+        found = asdict(_tested(table, self.responses, weight, seed))
+        return pd.DataFrame([about | found | {"target": "population"}])
+
+    def independence_of_pairs(
+        self, tables: Tables | None = None, *, weight: str | None = None, seed: int = 0
+    ) -> pd.DataFrame:
+        """Return tests of independence of many tables, with p-values adjusted for their number.
+
+        The `tables`, each with the names of its columns, are by default all collected tables of a
+        collection, else all pairs of columns of at most 400 cells, and at most 50,000 cells in all.
+        `weight` and `seed` are as in `independence`. There is one row per table: ``columns``,
+        ``records``, ``statistic``, ``degrees_of_freedom``, ``p_value``, ``valid`` (whether the
+        p-value follows from the limiting distribution), ``p_value_by``, and the p-values and
+        decisions of `deniable.contingency.adjusted_for_number`. ``attrs["left_out"]`` has the
+        tables left out, with the reasons. Raises `DeniableError` if no table can be tested, or the
+        requested ones have more cells.
+        """
+        chosen, left_out = self._chosen(tables)
+        rows, together = dict[Table, dict[str, Any]](), list[Table]()
+        for table in chosen:
+            try:
+                _refuse_untestable(table, weight)
+                if weight is None and _few(table):
+                    together.append(table)
+                else:
+                    row = _tested(table, self.responses, weight, seed)
+                    valid = row.p_value_by.startswith(("chi", "F"))
+                    rows[table] = {"records": row.records} | asdict(row) | {"valid": valid}
+            except DeniableError as error:
+                left_out[table.label] = str(error)
+        if together:
+            counted = self.responses.count([table.reports for table in together])
+            counts = [
+                TableToTest(table.cells.shape, table.channel, own.tally)
+                for table, own in zip(together, counted, strict=True)
+            ]
+            found = independence_of_tables(counts, np.random.default_rng(seed))
+            for table, values in zip(together, found.to_numpy(object), strict=True):
+                rows[table] = dict(zip(found.columns, values, strict=True))
+        in_order = [{"columns": each.label} | rows[each] for each in chosen if each in rows]
+        return adjusted_for_number(_tests(in_order, left_out))
+
+    def mcindep(self, tables: Tables | None = None, *, seed: int = 0) -> pd.DataFrame:
+        """Test each of `tables` by the algorithm of MCIndep, with the noise of its channel.
+
+        See [rrba], 7.3. The columns are as in `deniable.contingency.monte_carlo_test`, with the
+        rule of five as published. The level is .05. ``attrs["left_out"]`` has the tables left out,
+        with the reasons. The `seed` is for the sampled tables, and `tables` are as in
+        `independence_of_pairs`.
+        """
+        chosen, left_out = self._chosen(tables)
+        rows = list[dict[str, Any]]()
+        for table in chosen:
+            try:
+                _refuse_untestable(table, "")
+                (counted,) = self.responses.count([table.reports])
+                release = RandomizedRelease(table.channel)
+                noisy, null = release.estimated(counted.tally), table.cells.shape
+                model, generator = LogLinearModel.independence(null), np.random.default_rng(seed)
+                found = asdict(monte_carlo_test(noisy, counted.records, release, model, generator))
+                about = {"columns": table.label, "records": counted.records}
+                rows.append(about | {name: values[0] for name, values in found.items()})
+            except DeniableError as error:
+                left_out[table.label] = str(error)
+        return _tests(rows, left_out)
+
+
+def _tests(rows: list[dict[str, Any]], left_out: dict[str, str]) -> pd.DataFrame:
+    if not rows:
+        raise DeniableError(f"no table can be tested: {listed(left_out)}")
+    tests = pd.DataFrame(rows)
+    tests.attrs["left_out"] = left_out
+    return tests
 
 
 def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -> _Found:
@@ -77,77 +156,6 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
         by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
     numbers = float(found.statistic), found.degrees_of_freedom, float(found.p_value)
     return _Found(*numbers, by, counted.records)
-
-
-def tested_tables(
-    chosen: ChosenTables, responses: Responses, weight: str | None, seed: int
-) -> pd.DataFrame:
-    """Test for each of `chosen` tables whether its columns are independent.
-
-    There is one row per table: ``columns``, ``records``, ``statistic``, ``degrees_of_freedom``,
-    ``p_value``, ``valid`` (whether the p-value follows from the limiting distribution),
-    ``p_value_by``, and the p-values and decisions of `deniable.contingency.adjusted_for_number`.
-    ``attrs["left_out"]`` has the tables left out, with the reasons. The `weight` and the `seed` are
-    as in `tested`, and the `responses` have the randomized values.
-    """
-    rows: dict[Table, dict[str, Any]] = {}
-    left_out, together = dict(chosen.left_out), list[Table]()
-    for table in chosen.tables:
-        try:
-            _refuse_untestable(table, weight)
-            if weight is None and _few(table):
-                together.append(table)
-            else:
-                row = _tested(table, responses, weight, seed)
-                valid = row.p_value_by.startswith(("chi", "F"))
-                rows[table] = {"records": row.records} | asdict(row) | {"valid": valid}
-        except DeniableError as error:
-            left_out[table.label] = str(error)
-    counted = responses.count([table.reports for table in together])
-    counts = [
-        TableToTest(table.cells.shape, table.channel, own.tally)
-        for table, own in zip(together, counted, strict=True)
-    ]
-    if counts:
-        found = independence_of_tables(counts, np.random.default_rng(seed))
-        own = [dict(zip(found.columns, row, strict=True)) for row in found.to_numpy(object)]
-        rows |= zip(together, own, strict=True)
-    if not rows:
-        raise DeniableError(f"no table can be tested: {listed(left_out)}")
-    tests = adjusted_for_number(
-        pd.DataFrame(
-            {"columns": table.label} | rows[table] for table in chosen.tables if table in rows
-        )
-    )
-    tests.attrs["left_out"] = left_out
-    return tests
-
-
-def tested_by_mcindep(chosen: ChosenTables, responses: Responses, seed: int) -> pd.DataFrame:
-    """Test each of `chosen` tables by the algorithm of MCIndep, with the noise of its channel.
-
-    See [rrba], 7.3. The columns are as in `deniable.contingency.monte_carlo_test`, with the rule of
-    five as published. The level is .05. ``attrs["left_out"]`` has the tables left out, with the
-    reasons. The `responses` have the randomized values. The `seed` is for the sampled tables.
-    """
-    rows, left_out = list[dict[str, Any]](), dict(chosen.left_out)
-    for table in chosen.tables:
-        try:
-            _refuse_untestable(table, "")
-            (counted,) = responses.count([table.reports])
-            release = RandomizedRelease(table.channel)
-            noisy, null = release.estimated(counted.tally), table.cells.shape
-            model, generator = LogLinearModel.independence(null), np.random.default_rng(seed)
-            found = asdict(monte_carlo_test(noisy, counted.records, release, model, generator))
-            about = {"columns": table.label, "records": counted.records}
-            rows.append(about | {name: values[0] for name, values in found.items()})
-        except DeniableError as error:
-            left_out[table.label] = str(error)
-    if not rows:
-        raise DeniableError(f"no table can be tested: {listed(left_out)}")
-    tests = pd.DataFrame(rows)
-    tests.attrs["left_out"] = left_out
-    return tests
 
 
 def _few(table: Table) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable.analysis.base import ReleaseSource
 from deniable.analysis.many_tables import listed
 from deniable.arrays import Codes
 from deniable.channels import Channel, ProductChannel, Target
@@ -18,14 +19,12 @@ MAX_BITS = 1 << 31  # values of all items and records in memory, of one bit each
 Rules = Sequence[tuple[Sequence[str], Sequence[str]]]
 
 
-class ItemSetEstimates:
-    """Estimates of item sets from `responses` by the functions of `deniable.pram` ([pram], 4).
+class ItemSetEstimates(ReleaseSource):
+    """Estimates of item sets by the functions of `deniable.pram` ([pram], 4).
 
     Items are columns of two categories, each with a channel of its own. The second category is
     "present". Raises `DeniableError` if a column is not an item, or items have over 2^31 values.
     """
-
-    responses: Responses
 
     def item_sets(
         self, minimum_support: float, *, target: Target = "population", **options: Any

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from deniable.analysis.base import ReleaseSource
 from deniable.analysis.estimator import refuse_impossible
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
@@ -27,7 +28,7 @@ Basis = Literal["clusters", "weights"]
 
 
 @dataclass(frozen=True, eq=False)
-class StratumRecords:
+class _Stratum:
     """The records of a stratum, with the cells of each cluster of randomized columns."""
 
     name: str  # empty for all records
@@ -37,8 +38,29 @@ class StratumRecords:
     domains: list[Domain]  # the attributes of each cluster
     distributions: list[Floats]  # the estimated distribution of each cluster
 
+    def drawn(
+        self, domain: Domain, number: int, weights: Floats | None, source: np.random.Generator
+    ) -> dict[str, Codes]:
+        """Return the codes of a `number` of synthetic records, by column of the `domain`.
 
-def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]:
+        They follow the distributions, or repeat the records by the `weights` of the whole file.
+        """
+        randomized = {name for each in self.domains for name in each.names}
+        within = domain.project([name for name in domain.names if name in randomized])
+        if weights is None:
+            clusters = tuple(each.names for each in self.domains)
+            made = synthesize(within, clusters, self.distributions, number, source)
+        else:
+            own, read = weights[self.rows], dict[str, Codes]()
+            for cells, part in zip(self.cells, self.domains, strict=True):
+                read.update(zip(part.names, part.unravel(cells), strict=True))
+            records = Microdata(within, tuple(read[name] for name in within.names))
+            made = repeat_records(records, own / own.sum(), number, source)
+        fixed = {name: np.full(number, code) for name, code in self.key.items()}
+        return {name: made.column(name) for name in within.names} | fixed
+
+
+def _strata_of(protected: Responses, tables: list[Table]) -> list[_Stratum]:
     """Return the `protected` records of each stratum, with a distribution of each cluster.
 
     It is the distribution of maximum likelihood. For invariant matrices it is the proportions of
@@ -70,40 +92,83 @@ def strata_of(protected: Responses, tables: list[Table]) -> list[StratumRecords]
         ]
         of_strata = tables[0].cells.project(names).unravel(np.array([number])) if names else ()
         key = {name: int(code[0]) for name, code in zip(names, of_strata, strict=True)}
-        strata.append(StratumRecords(each[0].name, key, rows, cells, domains, found))
+        strata.append(_Stratum(each[0].name, key, rows, cells, domains, found))
     return strata
 
 
-def adjusted(protected: Responses) -> pd.DataFrame:
-    """Return weights of the `protected` records that give the estimated marginal distributions.
+class RecordEstimates(ReleaseSource):
+    """Weights of the protected records, and synthetic records, from the estimates."""
 
-    The method is RR-Adjustment ([multirr], Algorithm 2) for the clusters with categories as
-    randomized values. Each stratum is adjusted by itself and keeps its proportion of the records.
-    There is one row per record, in the order of the file: ``record``, its number from 1, and
-    ``weight``, with sum 1. ``.attrs`` has ``left_out`` (columns that are not adjusted), ``sweeps``
-    and ``gap`` (the largest of any stratum; see
-    `deniable.randomized_response.adjustment.Adjustment`), and ``effective_records`` (equally
-    weighted records with the same sum of squared weights). Raises `DeniableError` if no column has
-    its categories as randomized values.
-    """
-    clusters = protected.clusters()
-    if not (tables := [table for table in clusters if table.returns_categories]):
-        raise DeniableError(
-            "no column has its own categories as randomized values, so records cannot be weighted; "
-            "use the tables, or synthetic records"
-        )
-    weights, adjustments = weights_of(strata_of(protected, tables))
-    answer = pd.DataFrame({"record": np.arange(1, weights.size + 1), "weight": weights})
-    answer.attrs["left_out"] = [
-        name for table in clusters if not table.returns_categories for name in table.domain.names
-    ]
-    answer.attrs["sweeps"] = max(each.sweeps for each in adjustments)
-    answer.attrs["gap"] = max(each.gap for each in adjustments)
-    answer.attrs["effective_records"] = float(1 / np.sum(weights**2))
-    return answer
+    def adjusted_weights(self) -> pd.DataFrame:
+        """Return weights of the protected records that give the estimated marginal distributions.
+
+        The method is RR-Adjustment ([multirr], Algorithm 2) for the clusters with categories as
+        randomized values. Each stratum is adjusted by itself and keeps its proportion of the
+        records. There is one row per record, in the order of the file: ``record``, its number from
+        1, and ``weight``, with sum 1. ``.attrs`` has ``left_out`` (columns that are not adjusted),
+        ``sweeps`` and ``gap`` (the largest of any stratum; see
+        `deniable.randomized_response.adjustment.Adjustment`), and ``effective_records`` (equally
+        weighted records with the same sum of squared weights). Raises `DeniableError` if no column
+        has its categories as randomized values.
+        """
+        self._refuse_without_records("weights")
+        clusters = self.responses.clusters()
+        if not (tables := [table for table in clusters if table.returns_categories]):
+            raise DeniableError(
+                "no column has its own categories as randomized values, so records cannot be "
+                "weighted; use the tables, or synthetic records"
+            )
+        weights, adjustments = _weights_of(_strata_of(self.responses, tables))
+        answer = pd.DataFrame({"record": np.arange(1, weights.size + 1), "weight": weights})
+        answer.attrs["left_out"] = [
+            name for table in clusters if table not in tables for name in table.domain.names
+        ]
+        answer.attrs["sweeps"] = max(each.sweeps for each in adjustments)
+        answer.attrs["gap"] = max(each.gap for each in adjustments)
+        answer.attrs["effective_records"] = float(1 / np.sum(weights**2))
+        return answer
+
+    def synthetic(
+        self, records: int | None = None, seed: int = 0, *, basis: Basis = "clusters"
+    ) -> pd.DataFrame:
+        """Return synthetic records with the randomized columns, in their types.
+
+        With the `basis` "clusters", the records have the estimated distribution of each cluster, up
+        to rounding to whole records. Clusters are matched at random, so columns of different
+        clusters are independent. With "weights", the protected records are repeated by their
+        adjusted weights. Strata keep their proportions. `records`, at least 1, is their number, by
+        default the number of protected records. The `seed`, from 0, decides the draws. Raises
+        `DeniableError` if `records` is below 1, a channel reveals nothing about some categories, or
+        the basis is "weights" and randomized values are not categories.
+        """
+        self._refuse_without_records("synthetic records")
+        number = self.records if records is None else records
+        tables, schema = self.responses.clusters(), self._schema()
+        if basis == "weights" and not all(table.returns_categories for table in tables):
+            raise DeniableError(
+                "the randomized values of some columns are not categories, so records cannot be "
+                "repeated; make synthetic records by clusters"
+            )
+        strata, source = _strata_of(self.responses, tables), np.random.default_rng(seed)
+        sizes = np.array([stratum.rows.size for stratum in strata])
+        weights = _weights_of(strata)[0] if basis == "weights" else None
+        parts = []
+        for stratum, size in zip(strata, repeat_cells(sizes / sizes.sum(), number), strict=True):
+            if size:
+                parts.append(stratum.drawn(schema.domain(), int(size), weights, source))
+        order = source.permutation(number) if len(strata) > 1 else np.arange(number)
+        codes = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+        return _typed(schema, codes)
+
+    def _refuse_without_records(self, what: str) -> None:
+        if not self.responses.has_randomized_records:
+            raise DeniableError(
+                f"a {type(self.plan).__name__} leaves no randomized records of all columns, "
+                f"so there are no {what}"
+            )
 
 
-def weights_of(strata: list[StratumRecords]) -> tuple[Floats, list[Adjustment]]:
+def _weights_of(strata: list[_Stratum]) -> tuple[Floats, list[Adjustment]]:
     """Return weights of the records of all `strata`, with sum 1, and how they were found."""
     records = sum(stratum.rows.size for stratum in strata)
     weights, adjustments = np.empty(records), []
@@ -117,52 +182,6 @@ def weights_of(strata: list[StratumRecords]) -> tuple[Floats, list[Adjustment]]:
         weights[stratum.rows] = found.weights * (stratum.rows.size / records)
         adjustments.append(found)
     return weights, adjustments
-
-
-def synthetic_records(
-    schema: Schema, protected: Responses, records: int, seed: int, basis: Basis = "clusters"
-) -> pd.DataFrame:
-    """Return synthetic records with the randomized columns of a `schema`, in their types.
-
-    With the `basis` "clusters", the records have the estimated distribution of each cluster, up to
-    rounding to whole records. Clusters are matched at random, so columns of different clusters are
-    independent. With the basis "weights", `protected` records are repeated. Strata keep their
-    proportions. `records`, at least 1, is their number, and the `seed`, at least 0, decides the
-    draws. Raises `DeniableError` if `records` is below 1, a channel reveals nothing about some
-    categories, or the basis is "weights" and randomized values are not categories.
-    """
-    tables, domain = protected.clusters(), schema.domain()
-    if basis == "weights" and not all(table.returns_categories for table in tables):
-        raise DeniableError(
-            "the randomized values of some columns are not categories, so records cannot be "
-            "repeated; make synthetic records by clusters"
-        )
-    strata, source = strata_of(protected, tables), np.random.default_rng(seed)
-    sizes = np.array([stratum.rows.size for stratum in strata])
-    numbers = repeat_cells(sizes / sizes.sum(), records)
-    weights = weights_of(strata)[0] if basis == "weights" else None
-    columns: dict[str, list[Codes]] = {name: [] for name in domain.names}
-    randomized = {name for each in strata[0].domains for name in each.names}
-    within = domain.project([name for name in domain.names if name in randomized])
-    for stratum, number in zip(strata, numbers, strict=True):
-        if not number:
-            continue
-        if weights is None:
-            clusters = tuple(each.names for each in stratum.domains)
-            made = synthesize(within, clusters, stratum.distributions, int(number), source)
-        else:
-            own = weights[stratum.rows]
-            read: dict[str, Codes] = {}
-            for cells, part in zip(stratum.cells, stratum.domains, strict=True):
-                read.update(zip(part.names, part.unravel(cells), strict=True))
-            randomized_records = Microdata(within, tuple(read[name] for name in within.names))
-            made = repeat_records(randomized_records, own / own.sum(), int(number), source)
-        for name in within.names:
-            columns[name].append(made.column(name))
-        for name, code in stratum.key.items():
-            columns[name].append(np.full(int(number), code))
-    order = source.permutation(records) if len(strata) > 1 else np.arange(records)
-    return _typed(schema, {name: np.concatenate(own)[order] for name, own in columns.items()})
 
 
 def _typed(schema: Schema, codes: dict[str, Codes]) -> pd.DataFrame:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from deniable.analysis.answers import EstimateOptions, columns_of
-from deniable.analysis.estimator import Estimator
+from deniable.analysis.estimator import ColumnValues, Estimator
 from deniable.analysis.scores import Scores
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError, shown
@@ -184,35 +183,21 @@ def _not_answerable(column: Column, sign: str, value: str, near: Floats, *, exac
     return f"column {column.name!r}: {sign} {value} {why}; ask {remedy}"
 
 
-def answered(
-    where: Query, schema: Schema, known: Estimator, options: Sequence[EstimateOptions]
-) -> pd.DataFrame:
-    """Return the proportion of records, or of weights, that satisfy a query.
-
-    The query `where` and the `schema` are as in `parsed_query`. The estimator `known` has the
-    responses. There is one row for each of the `options`. If the columns of the query have too many
-    combinations of randomized values to count them, scores of single records are used
-    (`deniable.analysis.scores`). The number of columns has no limit.
-    """
-    conditions = parsed_query(where, schema)
-    table = known.source.table(list(conditions))
-    rows = [_answered(conditions, table, known, each) for each in options]
-    answer = pd.concat(rows, ignore_index=True)
-    said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
-    answer.insert(0, "query", said)
-    return answer
-
-
-def _answered(
+def satisfying(
     conditions: Mapping[str, Flags], table: Table, known: Estimator, options: EstimateOptions
-) -> pd.DataFrame:
+) -> ColumnValues:
+    """Return the columns of the estimated proportion of records that satisfy `conditions`.
+
+    The `conditions` are as returned by `parsed_query`, and the `table` has their columns. The
+    estimator `known` has the responses, and `options` are the options of the estimates.
+    """
     if table.countable:
         cells = np.ones(table.cells.shape, dtype=bool)
         for name, flags in conditions.items():
             shape = [1] * len(table.cells)
             shape[table.cells.position(name)] = -1
             cells = cells & flags.reshape(shape)
-        return pd.DataFrame(known.columns(table, options, cells.reshape(1, -1).astype(float)))
+        return known.columns(table, options, cells.reshape(1, -1).astype(float))
     sets = []
     for side in table.sides:
         holds = np.ones(side.cells.size, dtype=bool)
@@ -224,4 +209,4 @@ def _answered(
     scores = Scores(known.source, table.sides, sets, known.weight, options.inverse)
     limits, records = scores.estimates(options)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
-    return pd.DataFrame(columns | {"consistent_by": "projection"})
+    return columns | {"consistent_by": "projection"}

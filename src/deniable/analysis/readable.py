@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis.guesses import note_on_worse
+from deniable.analysis.answers import note_on_worse
 from deniable.display import rendered
 
 DIGITS, WHOLE_FROM = 4, 1000

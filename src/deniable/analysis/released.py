@@ -1,50 +1,32 @@
 """All estimates of a release from its public folder alone."""
 
-from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import (
-    TARGETS,
-    EstimateOptions,
     Names,
     Options,
     Tables,
-    Targets,
     cells_as_columns,
+    named_guesses,
     tables_of,
     values_of,
 )
-from deniable.analysis.estimator import ColumnValues, Estimator
-from deniable.analysis.guesses import named_guesses
-from deniable.analysis.independence import tested, tested_by_mcindep, tested_tables
+from deniable.analysis.estimator import ColumnValues
+from deniable.analysis.independence import IndependenceTests
 from deniable.analysis.item_sets import ItemSetEstimates
-from deniable.analysis.many_tables import (
-    ChosenTables,
-    ConsistentEstimates,
-    consistent_estimates,
-    two_step_estimates,
-)
-from deniable.analysis.microdata import Basis, adjusted, synthetic_records
+from deniable.analysis.microdata import RecordEstimates
 from deniable.analysis.numbers import QUARTILES, summarized
-from deniable.analysis.queries import Query, answered
-from deniable.analysis.results import plan_in
+from deniable.analysis.queries import Query, parsed_query, satisfying
 from deniable.analysis.shrinkage import shrunk
-from deniable.arrays import Floats
-from deniable.channels import Inverse
-from deniable.errors import DataError, DeniableError
-from deniable.estimation import CONFIDENCE
-from deniable.plans import Plan, refuse_no_plan
-from deniable.records import Domain
-from deniable.responses import Responses, Table, protected_file
-from deniable.schema import Schema
+from deniable.errors import DeniableError
+from deniable.responses import Table
 
 
-class Released(ItemSetEstimates):
+class Released(ItemSetEstimates, IndependenceTests, RecordEstimates):
     """Estimates from the public folder of a release, or from protected records in memory.
 
     All kinds of plans have the same methods, and all tables of estimates have the same columns. If
@@ -72,28 +54,6 @@ class Released(ItemSetEstimates):
         If the folder is not a public folder, or a file in it is missing, damaged or not listed; or
         if the records lack a column.
     """
-
-    def __init__(self, public: Any, plan: Plan | None = None) -> None:
-        if plan is None:
-            if not isinstance(public, str | PathLike):
-                raise DataError("records in memory need their plan: Released(records, plan)")
-            self.plan = plan_in(Path(public))
-            public = protected_file(Path(public), self.plan.protected_name)
-        else:
-            refuse_no_plan(plan, "give the plan of the release")
-            self.plan = plan
-        self.responses: Responses = self.plan.responses(public)
-        self._columns = {column.name: column for column in self.plan.schema_of_tables.randomized}
-
-    @property
-    def domain(self) -> Domain:
-        """The columns that have estimates, with their categories."""
-        return self._schema().domain()
-
-    @property
-    def records(self) -> int:
-        """Number of protected records, or of clients that answered."""
-        return self.responses.records
 
     def margins(
         self, names: Names | None = None, *, by_stratum: bool = False, **options: Unpack[Options]
@@ -132,14 +92,14 @@ class Released(ItemSetEstimates):
             If a name is unknown, a column is too large, or one record is to represent a population.
         """
         tables = [self._table([name]) for name in self._named(names)]
-        known, wanted = self._estimator(**options)
-        parts, errors = [], []
-        for table, columns in known.answers(tables, wanted, by_stratum=by_stratum):
-            errors.append(_errors(table, columns))
+
+        def by_value(table: Table, columns: ColumnValues) -> ColumnValues:
             (attribute,) = table.domain
             values = pd.Series(values_of(attribute, self._columns[attribute.name]), dtype=object)
-            parts.append(pd.DataFrame({"column": attribute.name, "value": values} | columns))
-        return named_guesses(pd.concat(parts, ignore_index=True), errors)
+            return {"column": attribute.name, "value": values} | columns
+
+        known, wanted = self._estimator(**options)
+        return _joined(known.answers(tables, wanted, by_stratum=by_stratum), by_value)
 
     def numbers(
         self,
@@ -190,14 +150,12 @@ class Released(ItemSetEstimates):
         cells, or 1,048,576 if it also has at most so many randomized values. The parameters
         `names`, `by_stratum` and `**options`, and errors, are as in `margins`.
         """
+
+        def by_cell(table: Table, columns: ColumnValues) -> ColumnValues:
+            return cells_as_columns(table.domain, self._columns, list(columns)) | columns
+
         known, wanted = self._estimator(**options)
-        answers = [*known.answers([self._table(names)], wanted, by_stratum=by_stratum)]
-        parts = [
-            pd.DataFrame(cells_as_columns(table.domain, self._columns, list(columns)) | columns)
-            for table, columns in answers
-        ]
-        found = pd.concat(parts, ignore_index=True)
-        return named_guesses(found, (_errors(*each) for each in answers))
+        return _joined(known.answers([self._table(names)], wanted, by_stratum=by_stratum), by_cell)
 
     def pairs(
         self,
@@ -218,139 +176,52 @@ class Released(ItemSetEstimates):
         ``attrs["left_out"]`` has the others, with the reasons.
         """
         if names is None:
-            chosen = ChosenTables.of(self.responses, self.domain, None, pairs_alone=True)
+            tables, left_out = self._chosen(None, pairs_alone=True)
         else:
-            chosen = ChosenTables(tuple(map(self._table, tables_of(names))), {})
+            tables, left_out = [*map(self._table, tables_of(names))], {}
         known, wanted = self._estimator(**options)
-        parts, errors, pulled = [], [], dict[tuple[str, str], Any]()
-        for table, columns in known.answers(chosen.tables, wanted, by_stratum=by_stratum):
-            errors.append(_errors(table, columns))
+        pulled = dict[tuple[str, str], Any]()
+
+        def by_cell(table: Table, columns: ColumnValues) -> ColumnValues:
             key = table.label, columns.get("stratum", "")
             if key not in pulled:
                 there = table.countable and not table.kept_back and len(table.domain) == 2
                 pulled[key] = shrunk(table, known, wanted[0].inverse, key[1]) if there else np.nan
-            about = {
-                "columns": table.label,
-                "values": table.domain.cell_labels(),
-                "one_cluster": table.one_cluster,
-            }
-            parts.append(pd.DataFrame(about | columns | {"shrunk": pulled[key]}))
-        found = pd.concat(parts, ignore_index=True)
-        found.attrs["left_out"] = chosen.left_out
-        return named_guesses(found, errors)
+            about = {"columns": table.label, "values": table.domain.cell_labels()}
+            more = {"one_cluster": table.one_cluster} | columns | {"shrunk": pulled[key]}
+            return about | more
+
+        found = _joined(known.answers(tables, wanted, by_stratum=by_stratum), by_cell)
+        found.attrs["left_out"] = left_out
+        return found
 
     def query(self, where: Query, **options: Unpack[Options]) -> pd.DataFrame:
         """Return the proportion of records that satisfy all of some conditions, in one row.
 
         The conditions `where` are ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid",
-        "high"]}``; see `deniable.analysis.parsed_query`. The `**options` are as in `margins`.
+        "high"]}``; see `deniable.analysis.parsed_query`. The `**options` are as in `margins`. If
+        the columns have too many combinations of randomized values to count them, scores of single
+        records are used (`deniable.analysis.scores`). The number of columns has no limit.
         """
-        return answered(where, self._schema(), *self._estimator(**options))
-
-    def independence(
-        self, names: Names, *, weight: str | None = None, seed: int = 0
-    ) -> pd.DataFrame:
-        """Return the test, adjusted for randomization, that columns are independent of each other.
-
-        More than two columns, `names`, are tested all together. The `weight` is as in `margins`.
-        The `seed`, from 0, is for Monte Carlo tables, if the p-value needs these. See
-        `deniable.analysis.independence.tested`.
-        """
-        return tested(self.responses.table(self._named(names)), self.responses, weight, seed)
-
-    def independence_of_pairs(
-        self, tables: Tables | None = None, *, weight: str | None = None, seed: int = 0
-    ) -> pd.DataFrame:
-        """Return tests of independence of many tables, with p-values adjusted for their number.
-
-        See `deniable.analysis.independence.tested_tables`. The `tables`, each with the names of its
-        columns, are by default all collected tables of a collection, else all pairs of columns of
-        at most 400 cells, and at most 50,000 cells in all. `weight` and `seed` are as in
-        `independence`. Raises `DeniableError` if no table can be tested, or the requested ones have
-        more cells.
-        """
-        chosen = ChosenTables.of(self.responses, self.domain, tables)
-        return tested_tables(chosen, self.responses, weight, seed)
-
-    def mcindep(self, tables: Tables | None = None, *, seed: int = 0) -> pd.DataFrame:
-        """Return MCIndep tests; see `deniable.analysis.independence.tested_by_mcindep`.
-
-        The parameters `tables` and `seed` are as in `independence_of_pairs`.
-        """
-        chosen = ChosenTables.of(self.responses, self.domain, tables)
-        return tested_by_mcindep(chosen, self.responses, seed)
-
-    def consistent(
-        self, tables: Tables | None = None, *, weight: str | None = None
-    ) -> ConsistentEstimates:
-        """Return the closest tables that agree on all shared marginal distributions.
-
-        See `deniable.analysis.many_tables.consistent_estimates`; `tables` and `weight` are as in
-        `independence_of_pairs`.
-        """
-        chosen = ChosenTables.of(self.responses, self.domain, tables)
-        return consistent_estimates(chosen, self.responses, self._columns, weight)
-
-    def two_step(self, tables: Tables | None = None, *, weight: str | None = None) -> pd.DataFrame:
-        """Return the nearest non-negative tables, and independence fitted to these.
-
-        See `deniable.analysis.many_tables.two_step_estimates`; `tables` and `weight` are as in
-        `independence_of_pairs`.
-        """
-        chosen = ChosenTables.of(self.responses, self.domain, tables)
-        return two_step_estimates(chosen, self.responses, weight)
-
-    def adjusted_weights(self) -> pd.DataFrame:
-        """Return weights by RR-Adjustment; see `deniable.analysis.microdata.adjusted`."""
-        self._refuse_without_records("weights")
-        return adjusted(self.responses)
-
-    def synthetic(
-        self, records: int | None = None, seed: int = 0, *, basis: Basis = "clusters"
-    ) -> pd.DataFrame:
-        """Return synthetic records that have the estimated distribution of each cluster.
-
-        See `deniable.analysis.microdata.synthetic_records`. `records`, at least 1, is their
-        number, by default the number of protected records. The `seed`, from 0, decides the draws.
-        With the `basis` "clusters", the estimated cells of all clusters are matched at random. With
-        "weights", the protected records are repeated by their adjusted weights.
-        """
-        self._refuse_without_records("synthetic records")
-        number = self.records if records is None else records
-        return synthetic_records(self._schema(), self.responses, number, seed, basis)
-
-    def _estimator(
-        self,
-        weight: str | None = None,
-        target: Targets = "population",
-        confidence: float = CONFIDENCE,
-        inverse: Inverse = "least",
-    ) -> tuple[Estimator, list[EstimateOptions]]:
-        targets = TARGETS if target == "both" else (target,)
-        wanted = [EstimateOptions(each, confidence, inverse) for each in targets]
-        return Estimator(self.responses, weight), wanted
-
-    def _named(self, names: Names | None) -> tuple[str, ...]:
-        if names is None:
-            return self.domain.names
-        return (names,) if isinstance(names, str) else tuple(names)
-
-    def _schema(self) -> Schema:
-        self.responses.refuse_no_categories()
-        return self.plan.schema_of_tables
-
-    def _refuse_without_records(self, what: str) -> None:
-        if not self.responses.has_randomized_records:
-            raise DeniableError(
-                f"a {type(self.plan).__name__} leaves no randomized records of all columns, "
-                f"so there are no {what}"
-            )
-
-    def _table(self, names: Names) -> Table:
-        return self.responses.estimable_table(self._named(names))
+        schema, (known, wanted) = self._schema(), self._estimator(**options)
+        conditions = parsed_query(where, schema)
+        table = self.responses.table(list(conditions))
+        rows = [pd.DataFrame(satisfying(conditions, table, known, each)) for each in wanted]
+        answer = pd.concat(rows, ignore_index=True)
+        said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
+        answer.insert(0, "query", said)
+        return answer
 
 
-def _errors(table: Table, columns: ColumnValues) -> tuple[str, Floats]:
-    """Return the name of a `table`, in its stratum, and its standard errors in `columns`."""
-    stratum = columns.get("stratum", "")
-    return table.label + (f" in {stratum}" if stratum else ""), columns["standard_error"]
+def _joined(
+    answers: Iterable[tuple[Table, ColumnValues]],
+    described: Callable[[Table, ColumnValues], ColumnValues],
+) -> pd.DataFrame:
+    """Return all `answers` in one table, with the columns `described` for each."""
+    parts, errors = [], []
+    for table, columns in answers:
+        stratum = columns.get("stratum", "")
+        label = table.label + (f" in {stratum}" if stratum else "")
+        errors.append((label, columns["standard_error"]))
+        parts.append(pd.DataFrame(described(table, columns)))
+    return named_guesses(pd.concat(parts, ignore_index=True), errors)

@@ -1,0 +1,65 @@
+"""The plan and the protected records of a release, from which all estimates follow."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from deniable.analysis.answers import TARGETS, EstimateOptions, Names, Targets
+from deniable.analysis.estimator import Estimator
+from deniable.analysis.results import plan_in
+from deniable.channels import Inverse
+from deniable.errors import DataError
+from deniable.estimation import CONFIDENCE
+from deniable.plans import Plan, refuse_no_plan
+from deniable.records import Domain
+from deniable.responses import Responses, Table, protected_file
+from deniable.schema import Schema
+
+
+class ReleaseSource:
+    """Plan and protected records of a release; `public` and `plan` are as in `Released`."""
+
+    def __init__(self, public: Any, plan: Plan | None = None) -> None:
+        if plan is None:
+            if not isinstance(public, str | PathLike):
+                raise DataError("records in memory need their plan: Released(records, plan)")
+            self.plan = plan_in(Path(public))
+            public = protected_file(Path(public), self.plan.protected_name)
+        else:
+            refuse_no_plan(plan, "give the plan of the release")
+            self.plan = plan
+        self.responses: Responses = self.plan.responses(public)
+        self._columns = {column.name: column for column in self.plan.schema_of_tables.randomized}
+
+    @property
+    def domain(self) -> Domain:
+        """The columns that have estimates, with their categories."""
+        return self._schema().domain()
+
+    @property
+    def records(self) -> int:
+        """Number of protected records, or of clients that answered."""
+        return self.responses.records
+
+    def _estimator(
+        self,
+        weight: str | None = None,
+        target: Targets = "population",
+        confidence: float = CONFIDENCE,
+        inverse: Inverse = "least",
+    ) -> tuple[Estimator, list[EstimateOptions]]:
+        targets = TARGETS if target == "both" else (target,)
+        wanted = [EstimateOptions(each, confidence, inverse) for each in targets]
+        return Estimator(self.responses, weight), wanted
+
+    def _named(self, names: Names | None) -> tuple[str, ...]:
+        if names is None:
+            return self.domain.names
+        return (names,) if isinstance(names, str) else tuple(names)
+
+    def _schema(self) -> Schema:
+        self.responses.refuse_no_categories()
+        return self.plan.schema_of_tables
+
+    def _table(self, names: Names) -> Table:
+        return self.responses.estimable_table(self._named(names))
