@@ -1,7 +1,4 @@
-from .originals import (
-    compare_test_release as compare_test_release,
-    with_matrices as with_matrices,
-)
+from .originals import compare_test_release as compare_test_release
 from .queries import parsed_query as parsed_query
 from .readable import (
     as_text as as_text,
