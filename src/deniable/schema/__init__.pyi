@@ -23,6 +23,7 @@ from .model import (
     schema_from_dict as schema_from_dict,
 )
 from .parts import Part as Part, answering_batches as answering_batches
+from .passed import UniqueWeights as UniqueWeights, in_classes as in_classes
 from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
 from .types import (
     STAND_INS as STAND_INS,
@@ -35,5 +36,3 @@ from .types import (
     type_named as type_named,
     weights_of as weights_of,
 )
-from .units import codes_of_units as codes_of_units
-from .weights import UniqueWeights as UniqueWeights, in_classes as in_classes

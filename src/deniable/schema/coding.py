@@ -122,7 +122,7 @@ class Coder:
         marks += BELOW * (numbers < self._low).view(np.int8)
         if self._attribute is None:
             return numbers, unknown, marks
-        return _places(numbers, self._boundaries, self.column), unknown, marks
+        return np.searchsorted(self._boundaries, numbers, side="right"), unknown, marks
 
     def _problem(self, value: str) -> str:
         has = f"column {shown(self.column.name)} has {shown(value)}"
@@ -142,19 +142,6 @@ class Coder:
             f"{has}, which is not a category; correct it, or add it to the categories (now: "
             f"{listed(self.column.categories)})"
         )
-
-
-def _places(numbers: Floats, boundaries: Floats, column: Column) -> Codes:
-    """Return the number of `boundaries` at or below each of `numbers`; for NaN any number."""
-    if column.bounds is None or column.step is None:
-        return np.searchsorted(boundaries, numbers, side="right")
-    # On a grid the result is calculated, and corrected for rounding, which is 3 to 10 times faster.
-    with np.errstate(over="ignore"):
-        guess = (numbers - column.bounds[0]) / column.step + 0.5
-    places = np.fmin(np.fmax(guess, 0), len(boundaries)).astype(np.int32)
-    ends = np.concatenate([[np.nan], boundaries, [np.nan]])  # comparisons with NaN are false
-    below, above = numbers < ends.take(places), numbers >= ends.take(places + 1)
-    return np.asarray(places + above - below)
 
 
 def _taken(table: Any, places: pa.Array | None) -> Any:

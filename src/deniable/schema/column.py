@@ -1,7 +1,7 @@
 """A column of a file of records: its categories or numbers, and its missing values."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -112,21 +112,15 @@ class Column(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if bool(self.categories) != (self.kind == "categorical"):
-            allowed = "at least one" if self.kind == "categorical" else "none"
-            raise ValueError(f"categories of {self.name!r}; allowed for {self.kind}: {allowed}")
+        for wrong, options, allowed in self._rules():
+            if wrong:
+                raise ValueError(f"{options} of {self.name!r}; allowed{allowed}")
         for what, text in (("name", self.name), *(("category", each) for each in self.categories)):
             if fault := unfit(text):
                 raise ValueError(
                     f"{what} {shown(text)} {fault}; allowed: at most 255 bytes, and no control "
                     "characters"
                 )
-        self._refuse_options_of_others()
-        self._refuse_bad_patterns()
-        if self.ordered and self.kind != "categorical":
-            raise ValueError(f"ordered of {self.name!r}; allowed: of categories")
-        if self.decimal == "," and (self.kind not in ("numeric", "weight") or self.type):
-            raise ValueError(f"decimal of {self.name!r}; allowed: of numbers and weights in text")
         for each, times in Counter(self.categories).items():
             if times > 1 or each in (MISSING, self.absent):
                 other = "another name; this one is for missing values"
@@ -136,33 +130,64 @@ class Column(Strict):
                 raise ValueError(
                     f"{each!r} of {self.name!r} is a category and a missing value; allowed: one"
                 )
-        if self.bounds is not None:
-            self._refuse_bad_grid(self.bounds)
-        self._refuse_bad_recode()
-        self._refuse_bad_classes()
+        if self.recode is not None:
+            self._refuse_bad_recode(self.recode)
         if self.type is not None and self.randomized and not self.recoded_to_text:
             texts = list(map(number_text, self.points)) if self.on_grid else self.categories
             numeric, absent = self.kind == "numeric", self.missing.values
             refuse_foreign_texts(self.name, self.type, texts, absent, numeric=numeric)
         return self
 
-    def _refuse_bad_classes(self) -> None:
-        """Raise `ValueError` for classes of another kind of column, or edges that do not rise."""
+    def _rules(self) -> Iterator[tuple[bool, str, str]]:
+        """Yield for each rule whether it is broken, the options concerned, and what is allowed."""
+        kind, numeric, unit = self.kind, self.kind == "numeric", self.kind == "unit"
+        categorical, bounds = self.kind == "categorical", self.bounds
+        own = "at least one" if categorical else "none"
+        yield bool(self.categories) != categorical, "categories", f" for {kind}: {own}"
+        alone = self.step is not None and bounds is None
+        wrong = alone or (bounds is not None) + (self.edges is not None) != numeric
+        own = "bounds, bounds and step, or edges" if numeric else "none"
+        yield wrong, "bounds, step or edges", f" for {kind}: {own}"
+        opened = self.open_below or self.open_above
+        yield opened and self.edges is None, "open_below or open_above", ": with edges"
+        one = self.intervals is not None and self.intervals.attribute.size == 1
+        yield one, "edges", ": of at least two intervals"
+        wrong = (self.records_per_unit is not None) != unit or (self.excess == "limit" and not unit)
+        own = "records_per_unit, a whole number, and excess" if unit else "neither"
+        yield wrong, "records_per_unit or excess", f" for {kind}: {own}"
+        wrong = not self.randomized or self.continuous or self.missing.policy == "drop"
+        own = "for categories, a grid or edges"
+        policies = "the policy refuse or category for missing values"
+        yield bool(self.asked_if) and wrong, "asked_if", f": {own}, with {policies}"
+        yield self.ordered and not categorical, "ordered", ": of categories"
+        wrong = self.decimal == "," and (kind not in ("numeric", "weight") or self.type is not None)
+        yield wrong, "decimal", ": of numbers and weights in text"
         edges = np.array(self.classes or [0, 1])
         rising = np.isfinite(edges).all() and edges[0] >= 0 and (np.diff(edges) > 0).all()
-        if not rising or (self.classes is not None and self.kind != "weight"):
-            problem = f"classes of {self.name!r}; allowed: of a weight, increasing edges from 0"
-            raise ValueError(problem)
+        wrong = not rising or (self.classes is not None and kind != "weight")
+        yield wrong, "classes", ": of a weight, increasing edges from 0"
+        if bounds is None:
+            return
+        wrong = not all(np.isfinite([*bounds, self.step or 1.0])) or bounds[0] >= bounds[1]
+        yield wrong, f"bounds {bounds}", ": finite, the lower one first"
+        if self.step is None:
+            wrong = self.missing.policy == "category"
+            yield wrong, "missing values", " without a step: drop or refuse"
+            return
+        yield (
+            self._steps.denominator != 1 or self._steps >= MAX_POINTS,
+            f"step {self.step:g}",
+            f": such that a whole number of steps, below {MAX_POINTS:,}, leads from {bounds[0]:g} "
+            f"to {bounds[1]:g}",
+        )
 
     @property
     def values_of_classes(self) -> list[float]:
         """The value of each class of weights, its middle."""
         return [(low + high) / 2 for low, high in pairwise(self.classes or [])]
 
-    def _refuse_bad_recode(self) -> None:
-        """Raise `ValueError` if the recode is not one of this column."""
-        if (recode := self.recode) is None:
-            return
+    def _refuse_bad_recode(self, recode: Recode) -> None:
+        """Raise `ValueError` if the `recode` is not one of this column."""
         if not (self.kind == "categorical" or (self.kind == "numeric" and not recode.as_text)):
             raise ValueError(
                 f"recode of {self.name!r}, which is {self.kind}; allowed: of categories, and top "
@@ -181,51 +206,6 @@ class Column(Strict):
                 )
         if self.type is not None:
             recode.refuse_type(self.name, self.type, self.categories, self.missing.values)
-
-    def _refuse_options_of_others(self) -> None:
-        """Raise `ValueError` for options of numbers in other columns, or invalid edges."""
-        given = (self.bounds is not None) + (self.edges is not None)
-        numeric = self.kind == "numeric"
-        if given != numeric or (self.step is not None and self.bounds is None):
-            allowed = "bounds, bounds and step, or edges" if numeric else "none"
-            problem = f"bounds, step or edges of {self.name!r}; allowed for {self.kind}: {allowed}"
-            raise ValueError(problem)
-        if (self.open_below or self.open_above) and self.edges is None:
-            raise ValueError(f"open_below or open_above of {self.name!r}; allowed: with edges")
-        if self.intervals is not None and self.intervals.attribute.size == 1:
-            raise ValueError(f"edges of {self.name!r}; allowed: of at least two intervals")
-
-    def _refuse_bad_patterns(self) -> None:
-        """Raise `ValueError` for an invalid skip pattern, or options of units in other columns."""
-        unit = self.kind == "unit"
-        if (self.records_per_unit is not None) != unit or (self.excess == "limit" and not unit):
-            allowed = "records_per_unit, a whole number, and excess" if unit else "neither"
-            raise ValueError(
-                f"records_per_unit or excess of {self.name!r}; allowed for {self.kind}: {allowed}"
-            )
-        if self.asked_if and (
-            not self.randomized or self.continuous or self.missing.policy == "drop"
-        ):
-            raise ValueError(
-                f"asked_if of {self.name!r}; allowed: for categories, a grid or edges, with the "
-                "policy refuse or category for missing values"
-            )
-
-    def _refuse_bad_grid(self, bounds: Sequence[float]) -> None:
-        if not all(np.isfinite([*bounds, self.step or 1.0])) or bounds[0] >= bounds[1]:
-            problem = f"bounds {bounds} of {self.name!r}; allowed: finite, the lower one first"
-            raise ValueError(problem)
-        if self.step is None:
-            if self.missing.policy == "category":
-                problem = f"missing values of {self.name!r}; allowed without a step: drop or refuse"
-                raise ValueError(problem)
-            return
-        steps = self._steps
-        if steps.denominator != 1 or steps >= MAX_POINTS:
-            raise ValueError(
-                f"step {self.step:g} of {self.name!r}; allowed: such that a whole number of steps, "
-                f"below {MAX_POINTS:,}, leads from {bounds[0]:g} to {bounds[1]:g}"
-            )
 
     @property
     def _steps(self) -> Fraction:

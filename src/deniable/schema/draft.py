@@ -70,6 +70,11 @@ class _Drafted:
     remarks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
+    @classmethod
+    def randomized(cls, kind: str, seen: ColumnEvidence) -> "_Drafted":
+        typed = [] if is_text(seen.kind) else [("type", quoted(str(seen.kind)))]
+        return cls(kind, [("status", "drafted"), *typed])
+
 
 @named_types
 def draft_schema(source: Any, population: str | None = None) -> str:
@@ -172,9 +177,7 @@ def _labelled(name: str, seen: ColumnEvidence, source: Source) -> _Drafted:
                 "values of missing, and correct the bounds"
             )
         return column
-    column = _Drafted("categorical", [("status", "drafted")])
-    if not is_text(seen.kind):
-        column.options.append(("type", quoted(str(seen.kind))))
+    column = _Drafted.randomized("categorical", seen)
     new = {text: text for text in sorted(others)}
     for text, label in labels.items():
         if fault := unfit(label) or ("is no name" if label in ("", MISSING, *codes) else ""):
@@ -254,9 +257,7 @@ def _left_out(seen: ColumnEvidence) -> str:
 
 
 def _numeric(seen: ColumnEvidence, codes: Sequence[str]) -> _Drafted:
-    column = _Drafted("numeric", [("status", "drafted")])
-    if not is_text(seen.kind):
-        column.options.append(("type", quoted(str(seen.kind))))
+    column = _Drafted.randomized("numeric", seen)
     low, high, step = round_grid(*seen.range, whole=seen.whole)
     column.options += [("bounds", f"[{low}, {high}]"), ("step", step)]
     _add_decimal(column, seen)
@@ -272,26 +273,22 @@ def _add_decimal(column: _Drafted, seen: ColumnEvidence) -> None:
 
 
 def _categorical(seen: ColumnEvidence, codes: Sequence[str]) -> _Drafted:
-    column = _Drafted("categorical", [("status", "drafted")])
+    column = _Drafted.randomized("categorical", seen)
     names = sorted(each for each in seen.counts if each not in seen.absent)
     if seen.numbers:
         names.sort(key=seen.number)
     elif seen.ordered:
         names = [each for each in seen.order if each in names]
         column.remarks.append("the file declares this order; check it")
-    ordered = seen.numbers or seen.ordered or pa.types.is_temporal(seen.kind)
-    if not is_text(seen.kind):
-        column.options.append(("type", quoted(str(seen.kind))))
-    if ordered:
+    if seen.numbers or seen.ordered or pa.types.is_temporal(seen.kind):
         column.options.append(("ordered", "true"))
     column.options.append(("categories", quoted_list(names)))
-    if is_text(seen.kind):
-        for text in names:
-            if text.strip().casefold() in STAND_INS:
-                column.warnings.append(
-                    f"{quoted(text)} is a category; if it means a missing value, move it to the "
-                    "values of missing"
-                )
+    column.warnings += [
+        f"{quoted(text)} is a category; if it means a missing value, move it to the values of "
+        "missing"
+        for text in names
+        if is_text(seen.kind) and text.strip().casefold() in STAND_INS
+    ]
     groups = defaultdict(list)
     for text in names:
         groups[alike(text)].append(text)

@@ -178,15 +178,15 @@ class Schema(Strict):
                 )
         columns = []
         for each in self.columns:
-            change: dict[str, Any] = {}
             if each.name in numbers:
-                change = {"step": None}
-            elif each.name not in kept:
-                change = {"kind": "left_out"} | dict.fromkeys(("bounds", "step", "edges", "type"))
-                change |= {"categories": [], "decimal": ".", "recode": None, "classes": None}
-                change |= dict.fromkeys(("ordered", "open_below", "open_above"), False)
-                change |= {"asked_if": {}}
-            columns.append(Column.model_validate(each.model_dump() | change))
+                columns.append(Column.model_validate(each.model_dump() | {"step": None}))
+            elif each.name in kept:
+                columns.append(each)
+            else:
+                status, missing = each.status, each.missing
+                columns.append(
+                    Column(name=each.name, kind="left_out", status=status, missing=missing)
+                )
         return self.model_copy(update={"columns": columns, "impossible": []})
 
     def only(self, names: Sequence[str]) -> "Schema":

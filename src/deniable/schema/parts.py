@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
+import pyarrow as pa
 
 from deniable.arrays import Codes, Positions
 from deniable.errors import DeniableError
@@ -68,9 +69,8 @@ def answering_batches(
     if part is not None:
         answering[part.positions(answering.size)] = True
     elif unit is not None and source is not None:
-        from deniable.schema.units import codes_of_units  # noqa: PLC0415 - few files have units
-
-        units = codes_of_units([each.passed[unit.name] for each in held])
+        names = [each.passed[unit.name].cast(pa.large_string()) for each in held]
+        units = np.asarray(pa.concat_arrays(names).dictionary_encode().indices)
         answering[_chosen_of_units(units, unit, KeyedDraws.of(source))] = True
     for batch in held:
         own = answering[batch.first : batch.first + len(batch)]

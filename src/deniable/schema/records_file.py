@@ -18,7 +18,7 @@ from deniable.schema.model import Schema
 from deniable.schema.types import listed, plain_type
 
 if TYPE_CHECKING:
-    from deniable.schema.weights import UniqueWeights
+    from deniable.schema.passed import UniqueWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,7 @@ class RecordsFile:
         if not kept:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
         if self.schema.unit is not None and units:
-            from deniable.schema.units import refuse_excess  # noqa: PLC0415 - few files have units
+            from deniable.schema.passed import refuse_excess  # noqa: PLC0415 - few files have units
 
             refuse_excess(self.schema.unit, units, self._source.where)
         self._records, self.left_out = kept, read - kept
@@ -179,7 +179,7 @@ class RecordsFile:
     def _unique_weights(self) -> "dict[str, UniqueWeights]":
         if not (own := [each for each in self._passed if each.kind == "weight"]):
             return {}
-        from deniable.schema.weights import UniqueWeights  # noqa: PLC0415 - few files have weights
+        from deniable.schema.passed import UniqueWeights  # noqa: PLC0415 - few files have weights
 
         return {each.name: UniqueWeights(each) for each in own}
 
@@ -201,14 +201,10 @@ class RecordsFile:
                 marks[column.name] = marked
         for column in self._passed:
             values = piece.batch.column(column.name)
-            if column.kind == "weight":
-                from deniable.schema.weights import released_weights  # noqa: PLC0415
+            if column.kind != "identifier":
+                from deniable.schema.passed import checked  # noqa: PLC0415
 
-                values = released_weights(column, values, piece, faults)
-            if column.kind == "unit":
-                from deniable.schema.units import refuse_bad_units  # noqa: PLC0415
-
-                refuse_bad_units(column, values, piece, faults)
+                values = checked(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
             batch.passed[column.name] = values.cast(plain_type(values.type))
         kept = ~np.logical_or.reduce(left_out) if left_out else np.ones(len(batch), dtype=bool)

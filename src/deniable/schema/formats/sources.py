@@ -116,7 +116,9 @@ class _ParquetSource(Source):
         for path in self._paths:
             try:
                 metadata = pq.read_metadata(path)
-                for groups in _runs_of_groups(metadata, rows):
+                every = range(metadata.num_row_groups)
+                step = max(rows * len(every) // max(metadata.num_rows, 1), 1)
+                for groups in (every[first : first + step] for first in every[::step]):
                     with pq.ParquetFile(path, metadata=metadata, read_dictionary=encoded) as file:
                         for batch in file.iter_batches(rows, row_groups=groups, columns=wanted):
                             yield str(path), batch
@@ -281,15 +283,3 @@ def _types_of(where: str, schema: pa.Schema) -> dict[str, pa.DataType]:
 def _unreadable(path: Path, what: str, error: Exception) -> DataError:
     reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
     return DataError(f"{path}: not readable as {what} ({reason}); check the path and the file")
-
-
-def _runs_of_groups(metadata: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
-    run, held = list[int](), 0
-    for group in range(metadata.num_row_groups):
-        size = metadata.row_group(group).num_rows
-        if run and held + size > rows:
-            yield run
-            run, held = [], 0
-        run, held = [*run, group], held + size
-    if run:
-        yield run

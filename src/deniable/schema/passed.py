@@ -1,12 +1,13 @@
-"""Survey weights as they are released: checked, in public classes if declared, and counted."""
+"""Columns that are read but not randomized: survey weights as released, and units."""
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.errors import WeightsWarning, shown
+from deniable.errors import DataError, WeightsWarning, shown
 from deniable.schema.column import Column
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats import Piece
@@ -16,18 +17,23 @@ MAX_KEPT = 1 << 17  # distinct weights of a column in memory
 MIXING = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products with it are distinct
 
 
-def released_weights(
-    column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors
-) -> pa.Array:
-    """Return the weights of the records in a `piece`, its `values`, as they are released.
+def checked(column: Column, values: pa.Array, piece: Piece, faults: ValidationErrors) -> pa.Array:
+    """Return the `values` of a `column` of weights or units, as they are released.
 
-    In the classes of the `column`, numbers become doubles, and text stays text. Values that are
-    not weights, or in no class, are added to `faults`, and other values are returned.
+    In classes of weights, numbers become doubles, and text stays text. Values of a `piece` that
+    are not weights, in no class, or name no unit are added to `faults`.
     """
-    kind, about = values.type, f"column {shown(column.name)}"
-    if not (is_text(kind) or is_number(kind)):
-        what = f"{about} has {kind}, not weights; write kind: left_out"
-        faults.add(piece.where, piece.first, what, len(values))
+    kind, about, weights = values.type, f"column {shown(column.name)}", column.kind == "weight"
+    if not (is_text(kind) or (is_number(kind) if weights else pa.types.is_integer(kind))):
+        units = "which does not name units; give text or integers"
+        remedy = "not weights; write kind: left_out" if weights else units
+        faults.add(piece.where, piece.first, f"{about} has {kind}, {remedy}", len(values))
+        return values
+    if not weights:
+        empty = np.asarray(pc.equal(values.cast(pa.string()).fill_null(""), ""))
+        if empty.any():
+            what = f"{about} has no value; every record needs a unit"
+            faults.add(piece.where, piece.first + int(empty.argmax()), what, int(empty.sum()))
         return values
     low, high = (0, np.inf) if column.classes is None else (column.classes[0], column.classes[-1])
 
@@ -82,17 +88,13 @@ class UniqueWeights:
         own, counts = np.unique(weights_of(values, self._column.decimal), return_counts=True)
         self._values, places = np.unique(np.concatenate([self._values, own]), return_inverse=True)
         self._counts = np.bincount(places, np.concatenate([self._counts, counts])).astype(np.int64)
-        self._keep()
-        while len(self._values) > MAX_KEPT:
-            self._level += 1
-            self._keep()
-
-    def _keep(self) -> None:
-        """Keep weights with `_level` zero bits in their hashes."""
-        if self._level:
-            hashes = self._values.view(np.uint64) * MIXING
-            kept = hashes >> np.uint64(64 - self._level) == 0
+        while True:  # keep weights with `_level` zero bits first in their hashes
+            last = np.uint64(2 ** (64 - self._level) - 1)
+            kept = self._values.view(np.uint64) * MIXING <= last
             self._values, self._counts = self._values[kept], self._counts[kept]
+            if len(self._values) <= MAX_KEPT:
+                return
+            self._level += 1
 
     def __str__(self) -> str:
         about = "about " if self._level else ""
@@ -108,3 +110,20 @@ class UniqueWeights:
         if self.unique:
             remedy = "A weight that somebody knows re-identifies a record; declare (fewer) classes"
             warnings.warn(f"{self}. {remedy} in the schema", WeightsWarning, stacklevel=4)
+
+
+def refuse_excess(column: Column, values: Sequence[pa.Array], where: str) -> None:
+    """Raise `DataError` if a unit has more records than its `column` allows.
+
+    The `values` are batches of the column, in the file `where`.
+    """
+    texts = pa.concat_arrays([each.cast(pa.large_string()) for each in values])
+    found, most = pc.value_counts(texts), column.records_per_unit or 1
+    sizes = np.asarray(found.field("counts"))
+    if sizes.max() > most:
+        name = shown(found.field("values")[int(sizes.argmax())].as_py())
+        raise DataError(
+            f"{where}: column {shown(column.name)}: the unit {name} has {sizes.max():,} records, "
+            f"over records_per_unit {most:,} ({(sizes > most).sum():,} units have more); state a "
+            "larger number that is known without the records, or excess: limit"
+        )
