@@ -1,11 +1,11 @@
 """Outcomes of keyed draws with exact rational probabilities, most of them from a table.
 
 The outcome of a record belongs to the interval between thresholds (cumulative probabilities) that
-contains its uniform number. The first bits of a word are looked up in a table. Up to 256 outcomes,
-words have 16 bits, and an entry of the table is the outcome, or a mark that a threshold may be
-near. With more outcomes, words have 64 bits, and an entry is the number of thresholds below, where
-a comparison starts. A number closer to a threshold than the error of floats is compared with the
-exact thresholds, in whole numbers, with as many bits as necessary. No probability is rounded.
+contains its uniform number. Up to 256 outcomes, words have 16 bits, and their first bits are looked
+up in a table: an entry is the outcome, or a mark that a threshold may be near. With more outcomes,
+words have 64 bits, and a binary search finds the interval. A number closer to a threshold than the
+error of floats is compared with the exact thresholds, in whole numbers, with as many bits as
+necessary. No probability is rounded.
 """
 
 import math
@@ -18,7 +18,7 @@ from itertools import accumulate
 import numpy as np
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
-from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, Words
+from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
 from deniable.sampling.sources import RandomSource
 
 WORD = 2**53
@@ -111,10 +111,6 @@ MAX_TABLE = 1 << 20  # entries of the tables of all rows, so that they stay in a
 MIN_BITS = 12  # of a table. With fewer, too many entries would have a threshold among them.
 MAX_TABLED = MAX_TABLE >> MIN_BITS
 """Largest number of outcomes, and of rows, with tables; above, words of 64 bits are compared."""
-MAX_PASSED = 4
-"""Average number of thresholds to pass one by one; with more, a binary search is faster."""
-ENTRIES_PER_RECORD = 64
-"""Entries of a table of 64-bit words that take as long to compute as one binary search."""
 FEW_RECORDS = 200
 """Up to this number, records are compared with the thresholds if this is faster than a table."""
 CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's cache
@@ -206,80 +202,22 @@ class Outcomes:
                 drawn[at] = self._exactly(row, column, at, int(words[near]), NARROW)
 
     def _draw_wide(self, column: KeyedColumn, rows: Codes | None) -> Codes:
+        """Return outcomes by words of 64 bits, which are compared with thresholds row by row."""
         drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
-        length = 1 << self._start_bits
-        if self.size > MAX_PASSED * length or len(self.shares) * length > ENTRIES_PER_RECORD * len(
-            column
-        ):
-            self._search(drawn, column, rows)
-            return drawn
-        for start in range(0, len(column), CHUNK_RECORDS):
-            part = slice(start, start + CHUNK_RECORDS)
-            words = column.chosen(part).words(WIDE)
-            own = np.zeros(1, dtype=np.int64) if rows is None else rows[part].astype(np.int64)
-            bucket = (words >> np.uint64(WIDE - self._start_bits)).astype(np.int64)
-            at = self._starts.take((own << self._start_bits) + bucket) + own * self.size
-            numbers = words * 2.0**-WIDE
-            left = moving = np.flatnonzero(self._ends.take(at) < numbers + self._slack)
-            while moving.size:
-                moving = moving[self._ends.take(at[moving]) <= numbers[moving]]
-                at[moving] += 1
-            drawn[part] = at - own * self.size
-            own = np.broadcast_to(own, len(at))[left]
-            above = self._ends.take(at[left]) - numbers[left]
-            below = numbers[left] - self._ends.take(at[left] - 1)
-            near = (above < self._slack) | (below < self._slack) & (at[left] > own * self.size)
-            for each in np.flatnonzero(near).tolist():
-                place = int(left[each])
-                record = np.array([start + place])
-                row, word = int(own[each]), int(words[place])
-                drawn[record] = self._exactly(row, column, record, word, WIDE)
-        return drawn
-
-    @cached_property
-    def _start_bits(self) -> int:
-        return max(0, min(NARROW, (MAX_TABLE // len(self.shares)).bit_length() - 1))
-
-    @cached_property
-    def _ends(self) -> Floats:
-        """The upper ends of the intervals, row after row; the last one of a row is infinite."""
-        ends = np.full(self.shares.shape, np.inf)
-        ends[:, :-1] = self._thresholds
-        return ends.reshape(-1)
-
-    @cached_property
-    def _starts(self) -> Codes:
-        """The number of thresholds below all numbers with the same first bits, row after row."""
-        length, rows = 1 << self._start_bits, len(self.shares)
-        first = np.ceil((self._thresholds + self._slack) * length).astype(np.int64)
-        first = np.minimum(first, length) + np.arange(rows)[:, None] * (length + 1)
-        passed = np.bincount(first.reshape(-1), minlength=rows * (length + 1))
-        starts = passed.reshape(rows, -1)[:, :length].cumsum(axis=1).reshape(-1)
-        return starts.astype(np.min_scalar_type(self.size))  # small, to stay in the cache
-
-    def _search(self, drawn: Codes, column: KeyedColumn, rows: Codes | None) -> None:
+        own = np.zeros(len(column), dtype=np.uint8) if rows is None else rows
+        ends = np.cumsum(np.bincount(own, minlength=len(self.shares)))
         words = column.words(WIDE)
-        if rows is None:
-            self._compare(drawn, column, words, 0, np.arange(len(column)))
-            return
-        by_row = np.argsort(rows, kind="stable")
-        ends = np.cumsum(np.bincount(rows, minlength=len(self.shares)))
-        for row, which in enumerate(np.split(by_row, ends[:-1])):
-            self._compare(drawn, column, words, row, which)
-
-    def _compare(
-        self, drawn: Codes, column: KeyedColumn, words: Words, row: int, which: Positions
-    ) -> None:
-        thresholds = self._thresholds[row]
-        numbers = np.asarray(words[which] * 2.0**-WIDE, dtype=float)
-        # The time of a binary search depends on the outcome, and reveals it for a single record.
-        few = len(column) <= FEW_RECORDS and len(which) * self.size <= MAX_TABLE
-        passed = _count_passed if few else partial(np.searchsorted, side="right")
-        drawn[which] = below = passed(thresholds, numbers - self._slack)
-        above = passed(thresholds, numbers + self._slack)
-        for near in np.flatnonzero(below < above).tolist():
-            at = which[near : near + 1]
-            drawn[at] = self._exactly(row, column, at, int(words[which[near]]), WIDE)
+        for row, which in enumerate(np.split(np.argsort(own, kind="stable"), ends[:-1])):
+            numbers = np.asarray(words[which] * 2.0**-WIDE, dtype=float)
+            # The time of a binary search depends on the outcome, and reveals it for one record.
+            few = len(column) <= FEW_RECORDS and len(which) * self.size <= MAX_TABLE
+            passed = _count_passed if few else partial(np.searchsorted, side="right")
+            drawn[which] = below = passed(self._thresholds[row], numbers - self._slack)
+            above = passed(self._thresholds[row], numbers + self._slack)
+            for near in np.flatnonzero(below < above).tolist():
+                at = which[near : near + 1]
+                drawn[at] = self._exactly(row, column, at, int(words[which[near]]), WIDE)
+        return drawn
 
     def _exactly(self, row: int, column: KeyedColumn, at: Positions, word: int, bits: int) -> int:
         """Take further bits of a record's number until they differ from every threshold."""
