@@ -92,10 +92,7 @@ class Channel(LinearMaps):
         """
         self.refuse_singular()
         frequencies, records = self.frequencies(reported_counts)
-        if frequencies.ndim != 1:
-            raise ChannelError(
-                "fitted_to takes one table of counts, not a batch; give one at a time"
-            )
+        _refuse_batch(frequencies, "fitted_to")
         return self._fitted(frequencies, records, inverse)
 
     @property
@@ -225,10 +222,7 @@ class Channel(LinearMaps):
         """
         self.refuse_singular()
         frequencies, records = self._sample(reported_counts, target)
-        if frequencies.ndim != 1:
-            raise ChannelError(
-                "estimated_covariance takes one table of counts, not a batch; give one at a time"
-            )
+        _refuse_batch(frequencies, "estimated_covariance")
         weights = self.functional_weights(functionals)
         channel = self._fitted(frequencies, records, inverse)
         spread = _spread(channel, frequencies, weights)
@@ -290,6 +284,11 @@ class Channel(LinearMaps):
                 "give at least 2, or the target 'file'"
             )
         return frequencies, records
+
+
+def _refuse_batch(frequencies: Floats, method: str) -> None:
+    if frequencies.ndim != 1:
+        raise ChannelError(f"{method} takes one table of counts, not a batch; give one at a time")
 
 
 def _errors_of(

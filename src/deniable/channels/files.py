@@ -12,9 +12,11 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import repeat
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -74,36 +76,29 @@ def rows_of(file: Path) -> list[Row]:
     return rows
 
 
-def refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
-    """Raise `DataError` unless the `header` of a `file` names categories, each once.
+def refuse_bad_columns(header: Row, rows: list[Row]) -> None:
+    """Raise `DataError` unless the `header` of a file names categories, each once.
 
     If all `rows` have one cell more, the header lacks its first cell.
     """
-    categories = header.cells[1:]
+    line, columns = f"the header (line {header.line})", header.cells[1:]
+    problem = ""
     if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
-        raise DataError(
-            f"{file}: the header (line {header.line}) has {len(header.cells)} cells, the rows have "
-            "one more; give the header a first cell, which may be empty"
+        problem = (
+            f"{line} has {len(header.cells)} cells, the rows have one more; give the header a "
+            "first cell, which may be empty"
         )
-    if not categories:
-        raise DataError(
-            f"{file}: the header (line {header.line}) names no categories; list them after its "
-            "first cell"
-        )
-    if len(categories) > MAX_DENSE:
-        raise DataError(
-            f"{file}: {len(categories):,} categories; a matrix file may have {MAX_DENSE:,}"
-        )
-    seen = set()
-    for position, category in enumerate(categories):
-        if not category:
-            raise DataError(
-                f"{file}: column {position + 2} of the header (line {header.line}) has no "
-                "category; name it, or remove the column"
-            )
-        if category in seen:
-            raise DataError(f"{file}: the header has {shown(category)} twice; keep one column")
-        seen.add(category)
+    elif not columns:
+        problem = f"{line} names no categories; list them after its first cell"
+    elif len(columns) > MAX_DENSE:
+        problem = f"{len(columns):,} categories; a matrix file may have {MAX_DENSE:,}"
+    elif "" in columns:
+        place = f"column {columns.index('') + 2} of {line}"
+        problem = f"{place} has no category; name it, or remove the column"
+    elif twice := [name for name, times in Counter(columns).items() if times > 1]:
+        problem = f"the header has {shown(twice[0])} twice; keep one column"
+    if problem:
+        raise DataError(f"{header.file}: {problem}")
 
 
 def rows_in_order(
@@ -258,7 +253,7 @@ def read_channel(path: Path | str) -> NamedChannel:
     file = Path(path)
     header, *rows = rows_of(file)
     columns = header.cells[1:]
-    refuse_bad_columns(file, header, rows)
+    refuse_bad_columns(header, rows)
     categories = columns
     if OF_REPORTS.search(header.cells[0]):
         own = [row.cells[0] for row in rows]
@@ -268,12 +263,8 @@ def read_channel(path: Path | str) -> NamedChannel:
                 f"{file}: {len(own):,} rows; give one for each category, up to {MAX_DENSE:,}"
             )
     in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
-    matrix = np.array(
-        [
-            [one_number(row, *cell) for cell in zip(columns, row.cells[1:], strict=True)]
-            for row in in_order
-        ]
-    )
+    numbers = (map(one_number, repeat(row), columns, row.cells[1:]) for row in in_order)
+    matrix = np.array(list(map(list, numbers)))
     refuse_other_sums(in_order, matrix)
     return NamedChannel(tuple(categories), DenseChannel(matrix), tuple(columns))
 
@@ -315,14 +306,12 @@ def _refuse_bad_names(path: Path | str, names: list[str], wanted: int, one: str,
     if len(names) != wanted:
         what = "over" if one == "category" else "with"
         raise DataError(f"{path}: {len(names)} {many} for a channel {what} {wanted}")
-    seen = set()
-    for name in names:
-        if not name or name != name.strip() or name in seen:
+    for name, times in Counter(names).items():
+        if not name or name != name.strip() or times > 1:
             raise DataError(
                 f"{path}: the {one} {shown(name)} is empty, has white space around it, or is there "
                 "twice; rename it"
             )
-        seen.add(name)
 
 
 def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:

@@ -1,6 +1,7 @@
 """Hadamard response: fast for any number of categories, nearly optimal below epsilon 1."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,17 +46,10 @@ class HadamardResponse(pure.TwoLevelChannel):
         """Return the channel of `size` categories with at most the exact `epsilon`, in (0, 30]."""
         return cls(size, pure.probability_of_epsilon(epsilon, 2, 1))
 
-    @property
-    def reports(self) -> int:
-        return 1 << self.size.bit_length()
-
-    @property
-    def members(self) -> int:
-        return self.reports // 2
-
-    @property
-    def shared(self) -> int:
-        return self.reports // 4
+    @cached_property
+    def block_design(self) -> tuple[int, int, int]:
+        reports = 1 << self.size.bit_length()
+        return reports, reports // 2, reports // 4
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return value number j: its bits except the pivot are the low bits of j, in order.

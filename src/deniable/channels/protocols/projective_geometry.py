@@ -75,26 +75,17 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         primes = _primes_to_try(size, epsilon)
         quick = [q for q in primes if work(size, q) <= largest_work]
         prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
-        t = _dimension(size, prime)
-        probability = pure.probability_of_epsilon(epsilon, _points(t, prime), _points(t - 1, prime))
-        return cls(size, prime, probability)
+        reports, members, _ = _block_design(size, prime)
+        return cls(size, prime, pure.probability_of_epsilon(epsilon, reports, members))
 
     @property
     def dimension(self) -> int:
         """Return t, the length of the vectors."""
         return _dimension(self.size, self.prime)
 
-    @property
-    def reports(self) -> int:
-        return _points(self.dimension, self.prime)
-
-    @property
-    def members(self) -> int:
-        return _points(self.dimension - 1, self.prime)
-
-    @property
-    def shared(self) -> int:
-        return _points(self.dimension - 2, self.prime)
+    @cached_property
+    def block_design(self) -> tuple[int, int, int]:
+        return _block_design(self.size, self.prime)
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return value number j: all its numbers but the pivot follow from j, the pivot from them.
@@ -242,6 +233,11 @@ def _dimension(size: int, prime: int) -> int:
     return next(t for t in range(2, 64) if _points(t, prime) >= size)
 
 
+def _block_design(size: int, prime: int) -> tuple[int, int, int]:
+    dimension = _dimension(size, prime)
+    return _points(dimension, prime), _points(dimension - 1, prime), _points(dimension - 2, prime)
+
+
 def work(size: int, prime: int) -> float:
     """Return the approximate number of steps of the own estimate, from `size` and `prime`."""
     t = _dimension(size, prime)
@@ -262,8 +258,7 @@ def _primes_to_try(size: int, epsilon: float) -> list[int]:
 
 def _variance(size: int, prime: int, epsilon: float) -> float:
     """Return n times the variance of the own estimate, for equally frequent categories."""
-    t = _dimension(size, prime)
-    reports, members, shared = (_points(t - less, prime) for less in range(3))
+    reports, members, shared = _block_design(size, prime)
     p = members / (members + (reports - members) * math.exp(-epsilon))
     high, low = p / members, (1 - p) / (reports - members)
     gain = (members - shared) * (high - low)

@@ -125,13 +125,22 @@ class TwoLevelChannel(Channel):
 
     @property
     @abstractmethod
-    def members(self) -> int:
-        """Return c, the number of values in the set of a category."""
+    def block_design(self) -> tuple[int, int, int]:
+        """Return m, the number of values, c in the set of a category, and l shared by two sets."""
 
     @property
-    @abstractmethod
+    def reports(self) -> int:
+        return self.block_design[0]
+
+    @property
+    def members(self) -> int:
+        """Return c, the number of values in the set of a category."""
+        return self.block_design[1]
+
+    @property
     def shared(self) -> int:
         """Return l, the number of values that the sets of any two categories share."""
+        return self.block_design[2]
 
     @abstractmethod
     def place(self, categories: Counts, indexes: Counts) -> Counts:

@@ -85,17 +85,10 @@ class SubsetSelection(pure.TwoLevelChannel):
         probability = pure.probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
         return cls(size, subset_size, probability)
 
-    @property
-    def reports(self) -> int:
-        return math.comb(self.size, self.subset_size)
-
-    @property
-    def members(self) -> int:
-        return math.comb(self.size - 1, self.subset_size - 1)
-
-    @property
-    def shared(self) -> int:
-        return math.comb(self.size - 2, self.subset_size - 2) if self.subset_size > 1 else 0
+    @cached_property
+    def block_design(self) -> tuple[int, int, int]:
+        k, d = self.size, self.subset_size
+        return math.comb(k, d), math.comb(k - 1, d - 1), math.comb(k - 2, d - 2) if d > 1 else 0
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         """Return value number j: first subsets with u, then without u, sorted by other elements.
