@@ -447,7 +447,7 @@ def test_an_interrupted_withdrawal_is_completed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"deniable.release.process.withdrawal.{step}", killed)
+        patched.setattr(f"deniable.release.process.{step}", killed)
         with pytest.raises(KeyboardInterrupt):
             withdraw_release(public, "wrong")
     (public / f".{WITHDRAWN}.01234567").write_text("WITHD")  # left by a killed process

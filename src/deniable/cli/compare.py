@@ -1,4 +1,4 @@
-"""``deniable compare``: utility against exact epsilon, for the owner of a file."""
+"""``deniable compare`` and ``explore``: utility against exact epsilon, to choose one."""
 
 import argparse
 import shlex
@@ -10,12 +10,14 @@ import pandas as pd
 
 from deniable.analysis import as_text
 from deniable.cli.answers import aligned
-from deniable.cli.outputs import COMPARISON, refuse_overwriting
+from deniable.cli.outputs import COMPARISON, EXPLORATION, refuse_overwriting
 from deniable.cli.parser import columns_text
 from deniable.cli.plan import prior_files, priors, shares_of
-from deniable.errors import DeniableError
-from deniable.files import write_table
-from deniable.plans import BEST, compare, points_text
+from deniable.display import rendered, short
+from deniable.errors import DeniableError, from_extras
+from deniable.files import write_table, write_text
+from deniable.plans import BEST, EPSILONS, compare, explore, points_text
+from deniable.release import fold_text, shuffled_file
 from deniable.schema import read_schema
 
 TABLE = "compare.csv"
@@ -27,7 +29,50 @@ OF_NUMBERS = (
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare mechanisms by the `options`: print a table and recommendations, and write them."""
+    """Run the command of the `options`."""
+    {"compare": _compare, "explore": _explore}[options.command](options)
+
+
+def _explore(options: argparse.Namespace) -> None:
+    """Write a page of HTML, without external files, on which a data owner chooses an epsilon."""
+    with from_extras():  # so that a missing extra is reported before the computation
+        import jinja2  # noqa: F401, PLC0415 - slow to import
+    inputs = [options.schema, *prior_files(options.prior)]
+    refuse_overwriting(options.out, inputs, "page", EXPLORATION)
+    schema, tables, clusters = (
+        read_schema(options.schema),
+        options.table or (),
+        options.cluster or (),
+    )
+    found = explore(
+        schema,
+        options.records,
+        options.epsilon or EPSILONS,
+        tables,
+        clusters=clusters,
+        responses=options.responses,
+        prior=priors(schema, options.prior),
+        accept=options.accept or (),
+        progress=_show_progress,
+    )
+    words = _option_words(options, tables, clusters)
+    words += ["--accept", *options.accept] if options.accept else []
+    page = rendered(
+        "deniable.release",
+        "explore.html.j2",
+        {"short": short, "fold": fold_text},
+        settings=found,
+        start=min(found, key=lambda each: abs(each.epsilon - 1)),
+        shuffled_file=shuffled_file,
+        schema=shlex.quote(options.schema.name),
+        options=shlex.join(words),
+    )
+    write_text(options.out, page)
+    print(f"written: {options.out}; open it in a browser")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    """Print a table and recommendations, and write them."""
     if options.out:  # so that a missing extra is reported before the computation
         from deniable.display import save  # noqa: PLC0415 - rarely needed, slow to import
         from deniable.plans import draw  # noqa: PLC0415
@@ -46,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
         shares=shares_of(options.share),
         responses=options.responses,
         prior=priors(schema, options.prior) if options.public or options.prior else None,
-        progress=show_progress,
+        progress=_show_progress,
     )
     if options.out:
         figure = draw(found.table, found.errors)
@@ -81,8 +126,7 @@ def run(options: argparse.Namespace) -> None:
     print(*aligned(heads, rows), "", *found.not_compared, found.chosen_from, sep="\n")
 
 
-def show_progress(epsilon: float) -> None:
-    """Print the `epsilon` of the next comparison to a terminal."""
+def _show_progress(epsilon: float) -> None:
     if sys.stderr.isatty():
         print(f"comparing at epsilon {epsilon:g}", file=sys.stderr)
 
@@ -98,13 +142,12 @@ def _command(way: Mapping[Any, Any], kinds: Mapping[str, str], options: argparse
     words += [word for each in kinds.items() for word in ("--mechanism", "=".join(each))]
     words += ["--floor", f"{options.floor:g}"] * (way["split"] == "optimal" and options.floor > 0)
     words += [word for each in options.share or [] for word in ("--share", each)]
-    return shlex.join([*words, *option_words(options, tables, clusters), "--out", "plan.json"])
+    return shlex.join([*words, *_option_words(options, tables, clusters), "--out", "plan.json"])
 
 
-def option_words(
+def _option_words(
     options: argparse.Namespace, tables: Iterable[Sequence[str]], clusters: Iterable[Sequence[str]]
 ) -> list[str]:
-    """Return the words of `tables`, `clusters` and other `options` in a command for a plan."""
     words = []
     for option, given in (("--table", tables), ("--cluster", clusters)):
         words += [word for each in given for word in (option, columns_text(each))]

@@ -87,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     _add_design(command("design", "optimize a channel for requirements"))
     _add_schema(command("schema", "draft a schema of your own file").add_argument)
     _add_compare(command("compare", "compare utility at each exact epsilon").add_argument)
-    _add_explore(command("explore", "make a page to choose an epsilon by").add_argument)
+    _add_explore(command("explore", "make a page to choose an epsilon by", "compare").add_argument)
     _add_plan(command("plan", "choose mechanisms at an exact epsilon").add_argument)
     _add_ledger(command("ledger", "count releases by population"))
     _add_protect(command("protect", "protect your own file by a plan").add_argument)

@@ -19,7 +19,6 @@ from .counting import (
     epsilon_text as epsilon_text,
     named_ledger as named_ledger,
 )
-from .exploring import explore_page as explore_page
 from .keys import (
     PRIVATE as PRIVATE,
     PUBLIC as PUBLIC,
@@ -58,4 +57,8 @@ from .settings import (
     ItemSets as ItemSets,
     ReleaseSettings as ReleaseSettings,
 )
-from .shuffled import folders_alone as folders_alone, shuffled_file as shuffled_file
+from .shuffled import (
+    fold_text as fold_text,
+    folders_alone as folders_alone,
+    shuffled_file as shuffled_file,
+)

@@ -1,5 +1,0 @@
-"""The process of an agency: approval by a second person, verification, withdrawal."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
