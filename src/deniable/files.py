@@ -153,25 +153,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Create a `folder` only for its owner unless it exists, and sync it to the disk."""
-    _make(folder, PRIVATE_FOLDER)
+    """Create a `folder` only for its owner as `kept_private` does, and sync it to the disk."""
+    missing = [each for each in folder.parents if not each.exists()]
+    kept_private(folder)
     # A killed process may not have synced it. A user without access to the parent did not make it.
-    with suppress(PermissionError):
-        sync_folder(folder.parent)
-
-
-def _make(folder: Path, mode: int) -> None:
-    if not folder.parent.is_dir():
-        _make(folder.parent, 0o777)
-    try:
-        folder.mkdir(mode)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
-        return
-    if mode == PRIVATE_FOLDER:
-        folder.chmod(mode)  # for any umask
-    sync_folder(folder.parent)
+    for each in (folder, *missing):
+        with suppress(PermissionError):
+            sync_folder(each.parent)
 
 
 def remove_abandoned(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from deniable.cli import main
 from deniable.release import Ledger, RecordDigests
-from deniable.release.counting.ledger import LEDGER_VARIABLE
+from deniable.release.counting.ledger import LEDGER_VARIABLE, new_entry
 from deniable.schema import Part
 
 PEOPLE = RecordDigests("aa", 3, (5, 7))
@@ -31,10 +31,10 @@ def test_releases_are_listed_with_the_total_after_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger.init(tmp_path / "ledger")
-    ledger.reserve("Survey", "a", "plan", PEOPLE, Fraction(1, 2), part=Part(2, 1, "s"))
+    ledger.reserve(new_entry("Survey", "a", "plan", PEOPLE, Fraction(1, 2), Part(2, 1, "s")))
     words = "release 2 of survey named b, total epsilon 2"
-    ledger.reserve("survey", "b", "plan", PEOPLE, 2, words, Part(2, 2, "s"))
-    ledger.reserve("key", "a", "plan", PEOPLE, math.inf)
+    ledger.reserve(new_entry("survey", "b", "plan", PEOPLE, 2, Part(2, 2, "s")), words)
+    ledger.reserve(new_entry("key", "a", "plan", PEOPLE, math.inf))
     monkeypatch.setenv(LEDGER_VARIABLE, str(ledger.folder))
     assert main(["ledger", "show"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]

@@ -39,7 +39,12 @@ from deniable.release.counting.entries import (
     head_file,
     overlap,
 )
-from deniable.release.counting.ledger import LEDGER_VARIABLE, consent_needed, named_ledger
+from deniable.release.counting.ledger import (
+    LEDGER_VARIABLE,
+    consent_needed,
+    named_ledger,
+    new_entry,
+)
 from deniable.schema import Part, RecordBatch, schema_from_dict
 
 PEOPLE = RecordDigests("aa" * 32, 3, (5, 7, 2**63))
@@ -89,8 +94,9 @@ def reserve(ledger: Ledger, release: str, epsilon: Any = 1, **changes: Any) -> E
     population = changes.pop("population", POPULATION)
     told = {"plan": f"plan of {release}", "records": PEOPLE} | changes
     more = told.get("part"), told["records"]
-    told.setdefault("consent", consent_for(ledger, population, release, epsilon, *more))
-    return ledger.reserve(population, release, epsilon=epsilon, **told)
+    needed = consent_for(ledger, population, release, epsilon, *more)
+    consent = told.pop("consent", needed)
+    return ledger.reserve(new_entry(population, release, epsilon=epsilon, **told), consent)
 
 
 def files(ledger: Ledger) -> list[str]:
@@ -183,7 +189,7 @@ def test_epsilons_in_words(epsilon: Any, text: str) -> None:
 @pytest.mark.parametrize("epsilon", [-1, -math.inf, math.nan, Fraction(1, 10**2000)])
 def test_what_is_no_epsilon_is_refused(ledger: Ledger, epsilon: Any) -> None:
     with pytest.raises(DeniableError, match=r"epsilon is|is not a finite number"):
-        ledger.reserve(POPULATION, "a", "plan", PEOPLE, epsilon)
+        ledger.reserve(new_entry(POPULATION, "a", "plan", PEOPLE, epsilon))
     assert ledger.populations() == ()
 
 
@@ -230,7 +236,7 @@ def test_a_part_with_no_finite_epsilon_makes_the_total_infinite(ledger: Ledger) 
 def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
     reserve(ledger, "a", 2, part=part(1))
     with pytest.raises(DeniableError) as refused:
-        ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(2))
+        ledger.reserve(new_entry(POPULATION, "b", "plan", PEOPLE, 3, part=part(2)))
     assert "The population's total epsilon is 2 and would be 3, even" in str(refused.value)
     assert "of the distinct records were in" not in str(
         refused.value
@@ -238,9 +244,9 @@ def test_a_consent_names_the_total_of_the_parts(ledger: Ledger) -> None:
     with pytest.raises(
         DeniableError, match=r"would be 5.*about 100 % of the distinct records were in"
     ):
-        ledger.reserve(POPULATION, "b", "plan", PEOPLE, 3, part=part(1))
+        ledger.reserve(new_entry(POPULATION, "b", "plan", PEOPLE, 3, part=part(1)))
     with pytest.raises(DeniableError, match=r"begun on .* another part of the respondents"):
-        ledger.reserve(POPULATION, "a", "plan of a", PEOPLE, 2, part=part(2))
+        ledger.reserve(new_entry(POPULATION, "a", "plan of a", PEOPLE, 2, part=part(2)))
 
 
 def test_the_bytes_of_an_entry_are_those_of_its_format() -> None:
@@ -305,7 +311,7 @@ def test_names_of_releases_differ_by_capitals(ledger: Ledger) -> None:
 def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> None:
     reserve(ledger, "a", 1.5)
     with pytest.raises(DeniableError) as refused:
-        ledger.reserve(POPULATION, "b", "plan", OTHERS, 2)
+        ledger.reserve(new_entry(POPULATION, "b", "plan", OTHERS, 2))
     assert str(refused.value) == (
         "release 'b' would be release 2 of population 'survey-2024.1'. The population's total "
         "epsilon is 1.5 and would be 3.5, even if the release fails; about 33.3 % of the distinct "
@@ -316,9 +322,9 @@ def test_a_further_release_names_the_total_and_needs_consent(ledger: Ledger) -> 
     wrongs = (word.replace("named b", "named c"), word.replace("3.5", "3"))
     for wrong in ("", "yes", "3.5", "total 3.5", *wrongs):
         with pytest.raises(DeniableError, match=r"give the consent .*3\.5', not "):
-            ledger.reserve(POPULATION, "b", "plan", OTHERS, 2, consent=wrong)
+            ledger.reserve(new_entry(POPULATION, "b", "plan", OTHERS, 2), wrong)
     assert ledger.total(POPULATION) == Fraction(3, 2)
-    assert ledger.reserve(POPULATION, "b", "plan", OTHERS, 2, consent=word).number == 2
+    assert ledger.reserve(new_entry(POPULATION, "b", "plan", OTHERS, 2), word).number == 2
 
 
 @pytest.mark.parametrize("between", [0, 1, None])
@@ -327,7 +333,7 @@ def test_consent_is_stale_when_a_release_came_between(ledger: Ledger, between: A
     word = consent_for(ledger, POPULATION, "b", 1)
     reserve(ledger, "between", between)  # the total is infinite, before as after
     with pytest.raises(DeniableError, match="would be release 3 of"):
-        ledger.reserve(POPULATION, "b", "plan", PEOPLE, 1, consent=word)
+        ledger.reserve(new_entry(POPULATION, "b", "plan", PEOPLE, 1), word)
 
 
 def test_the_stored_facts_are_those_of_the_own_entry(ledger: Ledger, tmp_path: Path) -> None:
@@ -366,7 +372,7 @@ def test_names_that_are_no_names_are_refused(ledger: Ledger, name: str) -> None:
     for what in ("population", "release"):
         given = {"population": "p", "release": "r"} | {what: name}
         with pytest.raises(DeniableError, match=f"^{what} .*names in a ledger have"):
-            ledger.reserve(**given, plan="", records=PEOPLE, epsilon=1)
+            new_entry(**given, plan="", records=PEOPLE, epsilon=1)
     assert ledger.populations() == ()
 
 
@@ -601,8 +607,8 @@ def test_lost_entries_are_missed(three: Ledger, lost: int) -> None:
     (folder_of(three) / f"00000{lost}.json").unlink()
     for act in (
         lambda: three.total(POPULATION),
-        lambda: three.reserve(POPULATION, "d", "plan", PEOPLE, 1, consent="any"),
-        lambda: three.reserve(POPULATION, "a", "plan of a", PEOPLE, 1),
+        lambda: three.reserve(new_entry(POPULATION, "d", "plan", PEOPLE, 1), "any"),
+        lambda: three.reserve(new_entry(POPULATION, "a", "plan of a", PEOPLE, 1)),
     ):
         with pytest.raises(DataError, match=rf"00000{lost}\.json: this entry is lost"):
             act()
@@ -782,7 +788,7 @@ def test_several_processes_lose_no_reservation(ledger: Ledger) -> None:
 def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
     def work(_: int) -> None:
         records = digests(ledger, [1, 2, 3])
-        assert ledger.reserve(POPULATION, "a", "plan", records, 1).number == 1
+        assert ledger.reserve(new_entry(POPULATION, "a", "plan", records, 1)).number == 1
 
     at_once(6, work)
     assert ledger.total(POPULATION) == 1
@@ -792,7 +798,7 @@ def test_the_same_release_at_once_is_one(ledger: Ledger) -> None:
 def test_of_two_first_releases_at_once_one_needs_consent(ledger: Ledger) -> None:
     def work(process: int) -> None:
         try:
-            ledger.reserve(POPULATION, f"r{process}", "plan", PEOPLE, 1)
+            ledger.reserve(new_entry(POPULATION, f"r{process}", "plan", PEOPLE, 1))
         except DeniableError as error:
             if "would be release 2 of" not in str(error):
                 raise
@@ -833,7 +839,7 @@ def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int)
 
     def work() -> None:
         setattr(os, call, killing)
-        ledger.reserve("p", "a", "plan", digests(ledger, [1]), 1.5)
+        ledger.reserve(new_entry("p", "a", "plan", digests(ledger, [1]), 1.5))
         reserved.touch()
 
     process = FORK.Process(target=work)
@@ -842,7 +848,7 @@ def test_a_kill_at_any_step_is_made_good(ledger: Ledger, call: str, number: int)
     assert process.exitcode == -signal.SIGKILL
     assert not reserved.exists()
     assert ledger.total("p") in (0, Fraction(3, 2))
-    assert ledger.reserve("p", "a", "plan", digests(ledger, [1]), 1.5).number == 1
+    assert ledger.reserve(new_entry("p", "a", "plan", digests(ledger, [1]), 1.5)).number == 1
     assert ledger.total("p") == Fraction(3, 2)
 
 

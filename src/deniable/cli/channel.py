@@ -1,25 +1,37 @@
 """``deniable channel``: privacy of a channel, posteriors under a prior, and estimates."""
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
-from deniable.channels import NamedChannel, read_channel, read_counts, read_prior
-from deniable.cli.answers import (
-    Answers,
-    about_set,
-    aligned,
-    breach_answer,
-    channel_of_plan,
-    estimate,
-    listed,
-    number,
-    privacy,
-    to_json,
-    under_prior,
-)
-from deniable.errors import ChannelError, NoAnswerError, SingularChannelError, shown
+import numpy as np
 
+from deniable.arrays import Counts, Floats
+from deniable.channels import DenseChannel, NamedChannel, read_channel, read_counts, read_prior
+from deniable.cli.answers import aligned, listed, number, to_json
+from deniable.errors import (
+    ChannelError,
+    NoAnswerError,
+    SingularChannelError,
+    refuse_unknown,
+    shown,
+)
+from deniable.privacy import (
+    extreme_factors,
+    find_breaches,
+    largest_parity,
+    largest_posterior,
+    smallest_posterior,
+    witness,
+    worst_set,
+)
+
+Answers = dict[str, Any]
+
+CONVENTION = "row-stochastic: row u, column v is Pr(report v | true u)"
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5)
+INVARIANCE_TOLERANCE = 1e-9
 IF_ASKED_FOR = (
     *("breach", "prior", "reported", "invariant", "largest_change", "posterior"),
     *("largest_factor", "smallest_factor", "records", "target", "inverse", "confidence"),
@@ -49,20 +61,20 @@ def run(options: argparse.Namespace) -> None:
     if options.set and not options.prior:
         options.parser.error("argument --set: it needs --prior")
     file, column = options.matrix, options.column
-    named = channel_of_plan(file, column) if column else read_channel(file)
+    named = _channel_of_plan(file, column) if column else read_channel(file)
     prior = read_prior(options.prior, named.categories) if options.prior else None
     counts = read_counts(options.counts, named.reports) if options.counts else None
     answers = privacy(named) | dict.fromkeys(IF_ASKED_FOR)
     if options.breach:
-        answers["breach"] = breach_answer(named, prior, *options.breach)
+        answers["breach"] = _breach(named, prior, *options.breach)
     if prior is not None:
-        answers |= under_prior(named, prior)
+        answers |= _under_prior(named, prior)
         if options.set:
-            answers["set"] = about_set(named, prior, options.set, options.breach)
+            answers["set"] = _about_set(named, prior, options)
     problem: NoAnswerError | None = None
     if counts is not None:
         try:
-            answers |= estimate(named, counts, options.target, options.confidence)
+            answers |= _estimate(named.channel, counts, options)
         except SingularChannelError:
             problem = NoAnswerError(f"{options.matrix}: {_no_estimate(options, named, answers)}")
         except ChannelError as error:
@@ -70,6 +82,132 @@ def run(options: argparse.Namespace) -> None:
     print(to_json(answers) if options.json else "\n".join(_text(options, named, answers)))
     if problem:
         raise problem
+
+
+def _channel_of_plan(path: Path, column: str) -> NamedChannel:
+    """Return the channel of a `column` or cluster, with " in " and a stratum if there are some."""
+    from deniable.plans import read_plan  # noqa: PLC0415 - only plans need it
+
+    table = read_plan(path).matrices()
+    names = table["block"] + (" in " + table["stratum"]).where(table["stratum"] != "", "")
+    refuse_unknown("column of the plan", column, tuple(names.unique()))
+    own = table[names == column]
+    categories, reports = (tuple(own[name].unique()) for name in ("true", "reported"))
+    entries = own["probability"].astype(float).to_numpy().reshape(len(categories), -1)
+    return NamedChannel(categories, DenseChannel(np.asarray(entries)), reports)
+
+
+def privacy(named: NamedChannel) -> Answers:
+    """Return epsilon, parity, beta and breach bounds for any prior, of the channel `named`."""
+    channel = named.channel
+    parity = channel.parity
+    return {
+        "convention": CONVENTION,
+        "categories": list(named.categories),
+        "reports": list(named.reports),
+        "epsilon": channel.epsilon,
+        "parity": parity,
+        "beta": parity,  # [pram], Theorem 3.2: the parity is the smallest guaranteed factor
+        "breach_bounds": [{"prior": prior, **_bounds(prior, parity)} for prior in PRIORS],
+        "condition_number": (
+            float(np.linalg.cond(channel.entries)) if channel.size <= channel.reports else math.inf
+        ),
+        "singular": channel.singular,
+    }
+
+
+def _bounds(prior: float, parity: float) -> Answers:
+    """Return the bounds (3.9) and (3.13) of [pram] for any set with this prior probability."""
+    return {
+        "smallest_posterior": float(smallest_posterior(prior, parity)),
+        "largest_posterior": float(largest_posterior(prior, parity)),
+    }
+
+
+def _breach(named: NamedChannel, prior: Floats | None, rho_1: float, rho_2: float) -> Answers:
+    """Return whether a breach is possible, an example, and the worst one under a given prior."""
+    found = witness(named.channel, rho_1, rho_2)
+    worst = worst_set(named.channel, prior, rho_1) if prior is not None else None
+    return {
+        "rho_1": rho_1,
+        "rho_2": rho_2,
+        "largest_parity": largest_parity(rho_1, rho_2),
+        "guaranteed": found is None,
+        "witness": found and {"prior": [float(p) for p in found.prior]} | _case(named, found),
+        "worst_under_prior": worst
+        and _case(named, worst) | {"bound": worst.bound, "exact": worst.exact},
+    }
+
+
+def _case(named: NamedChannel, found: Any) -> Answers:
+    return {
+        "members": [named.categories[u] for u in found.members],
+        "report": named.reports[found.report],
+        "prior_probability": float(found.prior_probability),
+        "posterior": float(found.posterior),
+    }
+
+
+def _under_prior(named: NamedChannel, prior: Floats) -> Answers:
+    channel = named.channel
+    reported, found = channel.reported(prior), extreme_factors(channel, prior)
+    # Other randomized values than categories cannot have the same distribution.
+    same = named.reports == named.categories
+    change = float(np.abs(reported - prior).max()) if same else None
+    answers: Answers = {
+        "prior": prior,
+        "reported": reported,
+        "invariant": None if change is None else change <= INVARIANCE_TOLERANCE,
+        "largest_change": change,
+        "posterior": channel.posterior(prior),
+    }
+    for side in ("largest", "smallest"):
+        members, report = getattr(found, f"{side}_members"), getattr(found, f"{side}_report")
+        answers[f"{side}_factor"] = {
+            "ratio": getattr(found, side),
+            "category": named.categories[members[0]],
+            "report": named.reports[report],
+        }
+    return answers
+
+
+def _about_set(named: NamedChannel, prior: Floats, options: argparse.Namespace) -> Answers:
+    for name in options.set:
+        refuse_unknown("category", name, named.categories)
+    codes = [named.categories.index(name) for name in options.set]
+    found = find_breaches(named.channel, prior, codes, *(options.breach or (0.1, 0.5)))
+    sides = {"upward": found.upward, "downward": found.downward} if options.breach else {}
+    return {
+        "members": list(options.set),
+        "prior_probability": found.prior_probability,
+        **_bounds(found.prior_probability, named.channel.parity),
+        "posterior": found.posterior,
+        **{side: [named.reports[report] for report in own] for side, own in sides.items()},
+    }
+
+
+def _estimate(channel: DenseChannel, counts: Counts, options: argparse.Namespace) -> Answers:
+    from deniable.estimation import confidence_intervals, maximum_likelihood  # noqa: PLC0415
+
+    target, confidence = options.target, options.confidence
+    intervals = confidence_intervals(counts, channel, confidence=confidence, target=target)
+    likely = intervals.estimate
+    # With a square matrix, an unbiased estimate that is a distribution fits the counts exactly, so
+    # its likelihood is the largest.
+    if likely.min() < 0 or not channel.square:
+        likely = maximum_likelihood(counts, channel).proportions
+    return {
+        "records": int(counts.sum()),
+        "target": target,
+        "inverse": None if channel.square else "least",  # a square matrix has only one inverse
+        "confidence": confidence,
+        "estimate": intervals.estimate,
+        "standard_error": intervals.standard_error,
+        "covariance": channel.estimated_covariance(counts, target),
+        "interval_low": intervals.low,
+        "interval_high": intervals.high,
+        "maximum_likelihood": likely,
+    }
 
 
 def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> str:
@@ -88,11 +226,8 @@ def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answ
 
 def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> list[str]:
     size, reports = len(named.categories), len(named.reports)
-    own = (
-        ""
-        if named.reports == named.categories
-        else f", {reports} randomized value{'s' * (reports > 1)}"
-    )
+    own = f", {reports} randomized value{'s' * (reports > 1)}"
+    own = "" if named.reports == named.categories else own
     lines = [
         f"{options.matrix}: {size} {'category' if size == 1 else 'categories'}{own}",
         "  one row per true category, one column per randomized value; every row sums to 1",

@@ -7,8 +7,14 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels import NamedChannel, sampling_covariance, write_channel
-from deniable.cli.answers import INVARIANCE_TOLERANCE, Answers, listed, number, privacy, to_json
-from deniable.cli.channel import matrix_lines, privacy_lines
+from deniable.cli.answers import listed, number, to_json
+from deniable.cli.channel import (
+    INVARIANCE_TOLERANCE,
+    Answers,
+    matrix_lines,
+    privacy,
+    privacy_lines,
+)
 from deniable.cli.outputs import MATRIX, PROPERTIES, refuse_overwriting
 from deniable.files import write_text
 
@@ -16,6 +22,13 @@ if TYPE_CHECKING:  # at run time only `run` imports them, because solvers are sl
     from deniable.design import Design, Specification
 
 ROUNDING = 1e-12  # rounding error of the sums of a matrix in double precision
+RANDOMIZED = "the proportions of the randomized values"
+MEANINGS = {
+    "changed": "expected proportion of records with a changed category",
+    "distance": "expected cost of a record",
+    "trace": "n times the sum of the variances, estimated by {}",
+    "worst_cell": "n times the largest of the variances, estimated by {}",
+}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -107,13 +120,11 @@ def _covariance(specification: "Specification", found: "Design") -> Floats | Non
 
 def _text(named: NamedChannel, properties: Answers) -> list[str]:
     worst = max(properties["violations"].values(), default=0.0)
+    by = "inversion" if properties["estimator"] == "inverse" else RANDOMIZED
+    loss = f"{properties['objective']}: {MEANINGS[properties['objective']].format(by)}"
     facts: list[tuple[str, Any, str]] = [
-        ("loss", properties["loss"], _meaning(properties)),
-        (
-            "lower bound",
-            properties["lower_bound"],
-            "no smaller loss is possible",
-        ),
+        ("loss", properties["loss"], loss),
+        ("lower bound", properties["lower_bound"], "no smaller loss is possible"),
         ("optimality", properties["optimality"], ""),
         ("worst violation", "none" if worst <= ROUNDING else worst, "of a requirement"),
     ]
@@ -123,9 +134,8 @@ def _text(named: NamedChannel, properties: Answers) -> list[str]:
             ("invariant", "yes" if properties["invariant"] else "no", ""),
         ]
     else:
-        facts.append(
-            ("values", properties["number_of_reports"], "randomized, more than categories")
-        )
+        number_of = properties["number_of_reports"]
+        facts.append(("values", number_of, "randomized, more than categories"))
     if required := properties.get("requirement"):
         what, value = next(iter(required.items()))
         holds = "holds" if required["holds"] else "does NOT hold"
@@ -152,17 +162,3 @@ def _matrix(named: NamedChannel, matrix: Floats) -> list[str]:
     rows = list(zip(named.reports, *matrix.tolist(), strict=True))
     title = "Matrix: one row per randomized value, named by the categories that likely led to it"
     return matrix_lines(title, ("", *named.categories), rows)
-
-
-def _meaning(properties: Answers) -> str:
-    if properties["objective"] == "changed":
-        return "changed: expected proportion of records with a changed category"
-    if properties["objective"] == "distance":
-        return "distance: expected cost of a record"
-    which = "sum" if properties["objective"] == "trace" else "largest"
-    by = (
-        "by inversion"
-        if properties["estimator"] == "inverse"
-        else "by the proportions of the randomized values"
-    )
-    return f"{properties['objective']}: n times the {which} of the variances, estimated {by}"

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from deniable.errors import DeniableError, shown
 from deniable.files import PRIVATE_FILE, write_json, write_table
 from deniable.plans import Plan, plan_to_json
-from deniable.release.contents import PRODUCTION_NOTICE, TEST_NOTICE, write_documents
+from deniable.release.contents import PRODUCTION_NOTICE, write_documents
 from deniable.release.counting import RowOrder, counted_epsilon
-from deniable.release.keys import PLAN_FILE, TEST, ReleaseKey
+from deniable.release.keys import PLAN_FILE, ReleaseKey
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress, records_writer
 from deniable.release.risk import Risk
@@ -101,20 +101,27 @@ def _read_part(path: Path) -> pa.Table:
 class Release:
     """A release of a `name` before its draw by a `plan`, in the `folder` that it is made in.
 
-    The `quasi_identifiers` are columns that an intruder may know. `data_source` is the origin of
-    the `records`. The `mode` is "test" or "production". The `notice` in the documents is by default
-    the one of the mode. The rows can be `matched` with those of these earlier releases.
+    The `risk` is measured by the draw. `outside` is the largest proportion of values outside the
+    bounds of a column, and `data_source` the origin of the `records`. The `mode` is "test" or
+    "production". The `notice` is for the documents. The rows can be `matched` with those of these
+    earlier releases.
     """
 
     name: str
     plan: Plan
     records: OriginalRecords
     folder: Path
-    quasi_identifiers: tuple[str, ...]
-    data_source: str
-    mode: Literal["test", "production"]
-    notice: str = ""
+    risk: Risk
+    outside: float
+    data_source: str = "own"
+    mode: Literal["test", "production"] = "production"
+    notice: str = PRODUCTION_NOTICE
     matched: tuple[str, ...] = ()
+
+    @property
+    def population(self) -> str:
+        """The people of the records."""
+        return str(self.plan.schema.population)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -152,24 +159,23 @@ class Release:
                 f"first one for {failing['of'].iloc[0]!r}; the release is not made"
             )
 
-    def refuse_records(self, limit: float) -> None:
+    def refuse_records(self) -> None:
         """Warn of values outside the bounds, and of weights that only one record has.
 
-        The first pass over the records counted both.
-
-        Raises `DeniableError` if a column has a larger proportion than `limit`, or for few records.
+        The first pass over the records counted both. Raises `DeniableError` if too many values of a
+        column lie outside, or for too few records.
         """
         self.plan.refuse_too_few(len(self.records))
         counts = self.records.file.outside.values()
-        if not (refused := [each for each in counts if each.proportion > limit]):
+        if not (refused := [each for each in counts if each.proportion > self.outside]):
             warn_outside(counts)
             for each in self.records.file.unique.values():
                 each.warn()
             return
         enough = math.ceil(1000 * max(each.proportion for each in refused)) / 1000
         lines = [
-            f"release {self.name!r} is not drawn: more than {100 * limit:.3g} % of the values of a "
-            "column would be moved to the ends of its bounds",
+            f"release {self.name!r} is not drawn: more than {100 * self.outside:.3g} % of the "
+            "values of a column would be moved to the ends of its bounds",
             *map(str, refused),
             "Look at the smallest and largest values of the column. Correct the bounds in the "
             "schema, or declare a code such as 999 as missing (missing: {values: ...}), and make a "
@@ -185,7 +191,7 @@ class Release:
 
         The facts of its `ledger` entry are published; a test release has no entry.
         """
-        risk = Risk(self.plan, self.quasi_identifiers)
+        risk = self.risk
         draws = draws_for(key, self.document, self.records.fingerprint)
         more: dict[str, pd.DataFrame] = {}
         rows = self._write(draws, risk, public / self.file_name, more)
@@ -210,7 +216,7 @@ class Release:
         block = {
             "name": self.name,
             "mode": self.mode,
-            "notice": self.notice or (TEST_NOTICE if self.mode == "test" else PRODUCTION_NOTICE),
+            "notice": self.notice,
             "records": respondents,
             "data_source": self.data_source,
             "shuffled": shuffled_file(self.plan, respondents, smallest, test=self.mode == "test"),
@@ -277,29 +283,24 @@ def draws_for(
     return key.draws({"plan": dict(document), "records": key.digest("records", fingerprint)})
 
 
-def refuse_no_proportion(outside_bounds: float) -> None:
-    """Raise `DeniableError` if the limit `outside_bounds` is not from 0 to 1."""
-    if not (isinstance(outside_bounds, (int, float)) and 0 <= outside_bounds <= 1):
-        problem = f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
-        raise DeniableError(problem)
-
-
 def opened_release(
     source: Any,
     plan: Plan,
     folder: Path | str,
     name: str | None,
     quasi_identifiers: Sequence[str],
-    data_source: str,
-    mode: Literal["test", "production"],
+    outside_bounds: float,
     progress: Progress,
 ) -> Release:
-    """Return a release, after all checks that need no record.
+    """Return a release, after all checks that need no record; for the arguments see `protect`.
 
-    Raises `DeniableError` if the `folder` or the `name` is invalid, or a column cannot be one of
-    the `quasi_identifiers`. The `mode` is "test" or "production". For `source`, `plan`,
-    `data_source` and `progress` see `deniable.protect`.
+    Raises `DeniableError` if the `folder`, the `name` or `outside_bounds` is invalid, or a column
+    cannot be one of the `quasi_identifiers`. Also for a `source` that the `plan` does not describe;
+    reading it calls `progress`.
     """
+    if not (isinstance(outside_bounds, (int, float)) and 0 <= outside_bounds <= 1):
+        problem = f"outside_bounds is {shown(outside_bounds)}; give a proportion from 0 to 1"
+        raise DeniableError(problem)
     at = Path(folder)
     if at.exists() and not at.is_dir():
         raise DeniableError(f"{at}: a file exists there; name another folder for the release")
@@ -309,11 +310,5 @@ def opened_release(
             f"a release cannot be named {shown(name)}; give a name of at most 100 letters, digits, "
             "'_' and '-'"
         )
-    if mode == "production" and (at / TEST).exists():
-        raise DeniableError(
-            f"{at / TEST}: a test release is stored there; name another folder for the production "
-            "release, or delete this one"
-        )
-    Risk(plan, quasi_identifiers)  # refuses columns that cannot be quasi-identifiers
-    records = OriginalRecords(source, plan, progress)
-    return Release(name, plan, records, at, tuple(quasi_identifiers), data_source, mode)
+    risk = Risk(plan, quasi_identifiers)
+    return Release(name, plan, OriginalRecords(source, plan, progress), at, risk, outside_bounds)

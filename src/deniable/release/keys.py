@@ -16,7 +16,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as validated
 
 from deniable.errors import DeniableError
-from deniable.files import kept_private, private_folder, sync_folder, write_once
+from deniable.files import private_folder, sync_folder, write_once
 from deniable.release.counting import canonical
 from deniable.sampling import KEY_BYTES, KeyedDraws, framed, new_key
 
@@ -165,7 +165,7 @@ def _refuse_no_hard_links(folder: Path) -> None:
     private = folder / PRIVATE
     made = [each for each in (private, *private.parents) if not each.exists()]
     try:
-        private_folder(kept_private(private))
+        private_folder(private)
         write_once(private / PROBE, b"")
         (private / PROBE).unlink(missing_ok=True)
     except (DeniableError, OSError):

@@ -40,7 +40,7 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan, refuse_no_plan
-from deniable.release.contents import SEED_NOTICE
+from deniable.release.contents import SEED_NOTICE, TEST_NOTICE
 from deniable.release.counted import (
     ENTRY_FILE,
     Journal,
@@ -64,15 +64,15 @@ from deniable.release.counting import (
     counted_epsilon,
     digest_of_file,
     named_ledger,
+    new_entry,
 )
-from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release, refuse_no_proportion
+from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release
 from deniable.release.keys import (
     PLAN_FILE,
     PRIVATE,
     PUBLIC,
     TEST,
     KeyPlace,
-    ReleaseKey,
     key_for,
     key_from_seed,
 )
@@ -152,11 +152,11 @@ def protect(
                 "so name them: population in the schema, --population NAME, or population of the "
                 "release in a config"
             )
-        refuse_no_proportion(outside_bounds)
         release = opened_release(
-            source, own, folder, name, quasi_identifiers, data_source, "production", progress
+            source, own, folder, name, quasi_identifiers, outside_bounds, progress
         )
-        release = replace(release, matched=tuple(dict.fromkeys(matched)))
+        matched = tuple(dict.fromkeys(matched))
+        release = replace(release, data_source=data_source, matched=matched)
         _refuse_taken(release, counting)
         published = release.folder / PUBLIC
         state = state_of(Path(source)) if isinstance(source, str | Path) else None
@@ -175,8 +175,12 @@ def protect(
                 "restore it from a copy: a release is drawn only once"
             )
         else:  # before anything is stored
-            approved = _approved(own, approval, counting)
-            release.refuse_records(outside_bounds)
+            approved = None
+            if approval is not None or counting.two_persons:
+                from deniable.release.process import approval_of  # noqa: PLC0415 - rarely needed
+
+                approved = approval_of(own, approval)
+            release.refuse_records()
             try:
                 drawn = _publish(release, digests, counting, consent, place, settings, approved)
             except (DeniableError, OSError):
@@ -211,21 +215,20 @@ def protect_test(
     `name`, `quasi_identifiers`, `data_source`, `outside_bounds` and `progress` see `protect`.
     """
     refuse_no_plan(plan)
-    refuse_no_proportion(outside_bounds)
     release = opened_release(
-        source, plan, folder, name, quasi_identifiers, data_source, "test", progress
+        source, plan, folder, name, quasi_identifiers, outside_bounds, progress
     )
+    notice = SEED_NOTICE if to == TEST else TEST_NOTICE
+    release = replace(release, mode="test", notice=notice, data_source=data_source)
     refuse_production(release.name, release.folder)
-    if to == TEST:
-        release = replace(release, notice=SEED_NOTICE)
-        if (release.folder / PUBLIC).exists():
-            raise DeniableError(
-                f"{release.folder / PUBLIC}: another release is stored there; name another folder "
-                "for the test release"
-            )
+    if to == TEST and (release.folder / PUBLIC).exists():
+        raise DeniableError(
+            f"{release.folder / PUBLIC}: another release is stored there; name another folder for "
+            "the test release"
+        )
     release.refuse_failing_claims()
     release.records.read()
-    release.refuse_records(outside_bounds)
+    release.refuse_records()
     key = key_from_seed(seed, "test", release.name)
     with (
         folder_written_whole(release.folder / to) as public,
@@ -235,20 +238,17 @@ def protect_test(
         write_json(private / PLAN_FILE, release.document, private=True)
 
 
-def _approved(plan: Plan, approval: Path | str | None, ledger: Ledger) -> dict[str, Any] | None:
-    if approval is None and not ledger.two_persons:
-        return None
-    from deniable.release.process import approval_of  # noqa: PLC0415 - few releases have one
-
-    return approval_of(plan, approval)
-
-
 def _refuse_taken(release: Release, ledger: Ledger) -> None:
     """Refuse a folder of another release, a file in place of it, or a ledger without its entry."""
     folder, public = release.folder, release.folder / PUBLIC
     if public.is_symlink() or (public.exists() and not public.is_dir()):
         problem = f"{public}: a file or a link is there; remove it, or name another folder"
         raise DeniableError(problem)
+    if (folder / TEST).exists():
+        raise DeniableError(
+            f"{folder / TEST}: a test release is stored there; name another folder for the "
+            "production release, or delete this one"
+        )
     refuse_test(release.name, folder)
     refuse_uncounted(ledger, folder)
     if (folder / PRIVATE / ENTRY_FILE).exists():
@@ -265,15 +265,20 @@ def _publish(
     approved: Mapping[str, Any] | None,
 ) -> str | None:
     """Publish a release and return the SHA-256 of its list; None if another process did."""
-    folder, population = release.folder, _population(release)
+    folder, population = release.folder, release.population
     release.refuse_failing_claims()
     epsilon, part = counted_epsilon(release.plan.epsilon_in_ledger), release.plan.part
-    ledger.refuse_without_consent(population, release.name, digests, epsilon, consent, part)
+    entry = new_entry(population, release.name, "", digests, epsilon, part)
+    ledger.refuse_without_consent(entry, consent)
     warn_of_overlaps(ledger, population, release.name, digests)
     label = ledger.label(population, release.name)
     counted = release.name in [each.release for each in ledger.entries(population)]
     key = key_for(release.name, folder, label, counted, place)
-    facts = store_entry(folder, ledger, _reserved(release, ledger, key, digests, consent), settings)
+    # The entry binds the release to its plan and, by a digest that reveals nothing, to its key. So
+    # another key under the same name is refused, even if the whole folder is lost.
+    bound = canonical([release.name, release.document, key.digest("ledger", [])])
+    entry = replace(entry, plan=hashlib.sha256(bound).hexdigest(), row_order=release.row_order(key))
+    facts = store_entry(folder, ledger, ledger.reserve(entry, consent), settings)
     about = {"release": release.name, **facts_of(release.plan)}
     if approved is not None:
         write_once(folder / PRIVATE / "approval.json", canonical(approved))
@@ -307,12 +312,8 @@ def _publish(
     return listed
 
 
-def _population(release: Release) -> str:
-    return str(release.plan.schema.population)
-
-
 def _digest(release: Release, ledger: Ledger, public: Path) -> str:
-    key = ledger.record_key(_population(release), release.name)
+    key = ledger.record_key(release.population, release.name)
     return digest_of_file(public / release.file_name, release.plan.schema.file, key)
 
 
@@ -341,7 +342,7 @@ def _finish(
     sync_tree(public)
     for each in (folder, folder.parent):
         sync_folder(each)
-    own = place.of_release(release.name, ledger.label(_population(release), release.name))
+    own = place.of_release(release.name, ledger.label(release.population, release.name))
     for known in {own.folder: own, journal.place.folder: journal.place}.values():
         known.remove(private)
     remove_abandoned(private)  # but not files that another process writes now
@@ -362,7 +363,7 @@ def _counted(release: Release, ledger: Ledger) -> Entry:
     """Return the entry of a `release` in a `ledger`; refuse another release in its folder."""
     stored = entry_of(release.folder)
     name, population = stored["release"], str(stored["population"])
-    own = _population(release)
+    own = release.population
     if (name, population.lower()) != (release.name, own.lower()):
         raise DeniableError(
             f"{release.folder}: release {name!r} of population {population!r} is made there; give "
@@ -370,26 +371,3 @@ def _counted(release: Release, ledger: Ledger) -> Entry:
         )
     entry: Entry = ledger.entries(population)[stored["entry"] - 1]
     return entry
-
-
-def _reserved(
-    release: Release, ledger: Ledger, key: ReleaseKey, digests: RecordDigests, consent: str | None
-) -> Entry:
-    """Count a `release` in a `ledger`; return its entry.
-
-    The entry binds the release to its plan and its key. So another key under the same name is
-    refused, even if the whole folder is lost.
-    """
-    population = _population(release)
-    # A digest under the key, which reveals nothing of the key.
-    drawn_by = canonical([release.name, release.document, key.digest("ledger", [])])
-    return ledger.reserve(
-        population,
-        release.name,
-        hashlib.sha256(drawn_by).hexdigest(),
-        digests,
-        counted_epsilon(release.plan.epsilon_in_ledger),
-        consent,
-        release.plan.part,
-        release.row_order(key),
-    )

@@ -6,7 +6,7 @@ from typing import Any
 
 from deniable.plans import Plan
 from deniable.privacy import shuffled_guarantee
-from deniable.release.counting import Ledger, epsilon_text
+from deniable.release.counting import Ledger, epsilon_text, shuffled_total
 
 SEED_IS_KNOWN = "the seed of this test release gives the order of the rows"
 NOT_BELOW = "for so few records the bound is not below the epsilon of a row"
@@ -84,7 +84,7 @@ def folders_alone(ledger: Ledger, population: str) -> str:
 
     The text is empty if it is the total of the ledger.
     """
-    epsilon, delta = ledger.shuffled_total(population)
+    epsilon, delta = shuffled_total(ledger.entries(population))
     if not delta or math.isinf(epsilon):
         return ""
     return (

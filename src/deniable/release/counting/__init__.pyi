@@ -19,4 +19,5 @@ from .ledger import (
     LEDGER_VARIABLE as LEDGER_VARIABLE,
     Ledger as Ledger,
     named_ledger as named_ledger,
+    new_entry as new_entry,
 )

@@ -19,7 +19,7 @@ from typing import Any
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError, refuse_unknown
 from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
-from deniable.release.counting.composition import composed_epsilon, shuffled_total
+from deniable.release.counting.composition import composed_epsilon
 from deniable.release.counting.entries import (
     HEADS,
     Entry,
@@ -60,10 +60,10 @@ class Ledger:
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.init(f"{folder.name}/ledger")
     >>> people = RecordDigests("5ee1", records=2, rows=(17, 44))
-    >>> ledger.reserve("survey", "first", plan="6f1a", records=people, epsilon=1.5).number
+    >>> ledger.reserve(new_entry("survey", "first", "6f1a", people, 1.5)).number
     1
     >>> consent = "release 2 of survey named second, total epsilon 3.5"
-    >>> ledger.reserve("survey", "second", "70b2", people, 2, consent=consent).number
+    >>> ledger.reserve(new_entry("survey", "second", "70b2", people, 2), consent).number
     2
     >>> print(ledger.total("survey"))
     7/2
@@ -111,7 +111,6 @@ class Ledger:
                     f"{at}: exists and is not an empty folder; name a new folder for the ledger"
                 )
             private_folder(at)
-            at.chmod(PRIVATE_FOLDER)
             try:
                 made = put_once(at / KEY_FILE, os.urandom(KEY_BYTES))
             except BaseException:
@@ -171,57 +170,36 @@ class Ledger:
         """Return the exact epsilon, or math.inf, of a `population`; see `composed_epsilon`."""
         return composed_epsilon(self.entries(population))
 
-    def shuffled_total(self, population: str) -> tuple[Number, Number]:
-        """Return (epsilon, delta) of the public folders of a `population` alone, exact."""
-        return shuffled_total(self.entries(population))
-
     def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
         """Return the overlap of `records` with each release of a `population`."""
         found = (overlap(records, each.release, each.records) for each in self.entries(population))
         return tuple(each for each in found if each.found)
 
-    def reserve(
-        self,
-        population: str,
-        release: str,
-        plan: str,
-        records: RecordDigests,
-        epsilon: Number | None,
-        consent: str | None = None,
-        part: Part | None = None,
-        row_order: RowOrder | None = None,
-    ) -> Entry:
-        """Count a release before its draw; afterwards the entry is on the disk.
+    def reserve(self, new: Entry, consent: str | None = None) -> Entry:
+        """Count a `new` release before its draw; afterwards the returned entry is on the disk.
 
         A second call for the same release, plan, records and epsilon returns the same entry, counts
-        nothing and needs no consent.
+        nothing and needs no consent. The data owner gives the `consent`, a text that the error of a
+        further release states.
 
         Raises `DeniableError` for a release that was begun with another plan, other records or
         another epsilon. Also for a further release without consent, for a consent to another total
         or without an earlier release, and for a folder that cannot be written.
-
-        The names `population` and `release` have letters, digits, "_", "-" and "."; the case of a
-        population has no meaning. `plan` is a digest of plan and key, and `records` are digests
-        under the key of the ledger. The `epsilon` is None or infinite if no finite epsilon holds. A
-        float counts as it is written, .1 as 1/10; `Fraction(epsilon)` is the exact float. The data
-        owner gives the `consent`, a text that the error of a further release states. The `part` of
-        the respondents that answers is public; by default all of them do. The `row_order` is for
-        `shuffled_total`.
         """
-        new = _new_entry(population, release, plan, records, epsilon, part)
-        new = replace(new, row_order=row_order)
-        folder = self._folder_of(population)
+        folder = self._folder_of(new.population)
         with _as_errors(self.folder):
             for _ in range(ATTEMPTS):
-                entries = self.entries(population)
-                if begun := next((each for each in entries if each.release == release), None):
+                entries = self.entries(new.population)
+                names = [each.release for each in entries]
+                if new.release in names:
+                    begun = entries[names.index(new.release)]
                     _refuse_another(begun, new)
-                    move_head(folder, population, self._entry_key)
+                    move_head(folder, new.population, self._entry_key)
                     sync_folder(folder)  # the process that made it may be dead
                     return begun
                 self._refuse_without_consent(new, entries, consent)
                 for name in _matched(new):
-                    refuse_unknown("earlier release", name, [each.release for each in entries])
+                    refuse_unknown("earlier release", name, names)
                 before = mac_of(entries[-1], self._entry_key) if entries else ""
                 new = replace(new, number=len(entries) + 1, before=before)
                 if add_entry(folder, new, self._entry_key):
@@ -229,31 +207,19 @@ class Ledger:
                 time.sleep(random.uniform(0, 0.02))
         raise DeniableError(f"{folder}: too many reservations at once; start again")
 
-    def refuse_without_consent(
-        self,
-        population: str,
-        release: str,
-        records: RecordDigests,
-        epsilon: Number | None,
-        consent: str | None = None,
-        part: Part | None = None,
-    ) -> None:
-        """Raise the error of `reserve` for a wrong or missing consent, and count nothing.
-
-        `population`, `release`, `records`, `epsilon`, `consent`, `part` are as in `reserve`.
-        """
-        new = _new_entry(population, release, "", records, epsilon, part)
-        entries = self.entries(population)
-        if release not in [each.release for each in entries]:
+    def refuse_without_consent(self, new: Entry, consent: str | None) -> None:
+        """Raise the error of `reserve` if a `new` release has a wrong `consent`; count nothing."""
+        entries = self.entries(new.population)
+        if new.release not in [each.release for each in entries]:
             self._refuse_without_consent(new, entries, consent)
 
     def _refuse_without_consent(
-        self, new: Entry, entries: tuple[Entry, ...], consent: str | None
+        self, new: Entry, entries: Sequence[Entry], consent: str | None
     ) -> None:
         population = new.population
+        if not entries and consent is None:
+            return
         if not entries:
-            if consent is None:
-                return
             raise DeniableError(
                 f"{self.folder}: a consent is given, {consent!r}, but the ledger has no release of "
                 f"population {population!r}; name the ledger and population of earlier releases, "
@@ -309,18 +275,28 @@ def _as_errors(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _new_entry(
+def new_entry(
     population: str,
     release: str,
     plan: str,
     records: RecordDigests,
     epsilon: Number | None,
-    part: Part | None,
+    part: Part | None = None,
+    row_order: RowOrder | None = None,
 ) -> Entry:
+    """Return the entry of a `release` of a `population` that begins now, for `Ledger.reserve`.
+
+    Names have letters, digits, "_", "-" and "."; the case of a population has no meaning. `plan` is
+    a digest of plan and key, and `records` are digests under the key of the ledger. The `epsilon`
+    is None or infinite if no finite epsilon holds. A float counts as it is written, .1 as 1/10;
+    `Fraction(epsilon)` is the exact float. The `part` of the respondents that answers is public; by
+    default all of them do. The `row_order` is for `shuffled_total`. Raises `DeniableError` for an
+    invalid name or epsilon.
+    """
     _refuse_bad_name("population", population)
     _refuse_bad_name("release", release)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Entry(1, population, release, plan, counted(epsilon), records, now, part)
+    return Entry(1, population, release, plan, counted(epsilon), records, now, part, "", row_order)
 
 
 def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
