@@ -40,7 +40,8 @@ def kept_private(folder: Path | str) -> Path:
     """
     private = Path(folder)
     private.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    if stat.S_IMODE(private.stat().st_mode) & OTHERS:
+    mode = stat.S_IMODE(private.stat().st_mode)
+    if mode & OTHERS or not mode:  # for any umask
         private.chmod(PRIVATE_FOLDER)
     return private
 
@@ -86,7 +87,7 @@ def write_once(path: Path | str, content: bytes) -> None:
     """
     target = Path(path)
     if not put_once(kept_private(target.parent) / target.name, content):
-        sync_folder(target.parent)
+        sync_to_disk(target.parent)
 
 
 def put_once(file: Path, content: bytes) -> bool:
@@ -111,7 +112,7 @@ def put_once(file: Path, content: bytes) -> bool:
             ) from None
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(file.parent)
+    sync_to_disk(file.parent)
     return True
 
 
@@ -125,7 +126,7 @@ def replace_durably(file: Path, content: bytes) -> None:
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_folder(file.parent)
+    sync_to_disk(file.parent)
 
 
 def _synced_next_to(file: Path, content: bytes) -> Path:
@@ -143,9 +144,9 @@ def _synced_next_to(file: Path, content: bytes) -> Path:
     return Path(name)
 
 
-def sync_folder(folder: Path) -> None:
-    """Sync the names in a `folder` to the disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def sync_to_disk(path: Path) -> None:
+    """Sync the names in the folder at a `path`, or the content of the file there, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -159,7 +160,7 @@ def private_folder(folder: Path) -> None:
     # A killed process may not have synced it. A user without access to the parent did not make it.
     for each in (folder, *missing):
         with suppress(PermissionError):
-            sync_folder(each.parent)
+            sync_to_disk(each.parent)
 
 
 def remove_abandoned(folder: Path) -> None:
@@ -174,13 +175,8 @@ def remove_abandoned(folder: Path) -> None:
 
 def sync_tree(folder: Path) -> None:
     """Sync a `folder` with all its contents to the disk."""
-    for path in folder.rglob("*"):
-        if path.is_dir():
-            sync_folder(path)
-        else:
-            with path.open("rb") as stream:
-                os.fsync(stream.fileno())
-    sync_folder(folder)
+    for path in (*folder.rglob("*"), folder):
+        sync_to_disk(path)
 
 
 @contextmanager

@@ -116,16 +116,14 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+SECTION = "a section with options of its own"
 _OF_A_TYPE = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
+    **dict.fromkeys(("int_type", "int_from_float"), "a whole number"),
     "float_type": "a number",
     "string_type": "text",
     "bool_type": "true or false",
     "list_type": "a list, such as [a, b]",
-    "model_type": "a section with options of its own",
-    "model_attributes_type": "a section with options of its own",
-    "dict_type": "a section with options of its own",
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), SECTION),
 }
 _ALLOWED = {
     **_OF_A_TYPE,

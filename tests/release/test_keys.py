@@ -20,7 +20,6 @@ from deniable.release.keys import (
     KEY_FILE,
     PRIVATE,
     PUBLIC,
-    WITH_THE_RELEASE,
     ReleaseKey,
     key_for,
     key_from_seed,
@@ -61,10 +60,11 @@ def records(seed: int = 1) -> pd.DataFrame:
 
 
 LABEL = "small-0123456789abcdef"
+PLACE = KeyPlace()
 
 
 def key_at(
-    folder: Path, place: KeyPlace = WITH_THE_RELEASE, label: str = LABEL, counted: bool = False
+    folder: Path, place: KeyPlace = PLACE, label: str = LABEL, counted: bool = False
 ) -> ReleaseKey:
     """Return the key of a release in a folder; make it if there is none."""
     return key_for("small", folder, label, counted, place)

@@ -185,15 +185,15 @@ def killed_at(
 KILLS = [
     ("deniable.release.keys.write_once", 1),  # the file system is tried
     ("deniable.release.keys._own_content", 1),  # the key
-    (f"{MADE}._reserved", 1),
+    ("deniable.release.counting.ledger.add_entry", 1),
     (f"{MADE}.store_entry", 1),
     ("deniable.release.drawing.write_documents", 1),
     ("deniable.release.counted.write_once", 1),
     (f"{MADE}.sync_tree", 1),
     ("pathlib.Path.rename", 1),
-    (f"{MADE}.sync_folder", 1),
+    (f"{MADE}.sync_to_disk", 1),
     (f"{MADE}.refuse_other_files", 1),  # the published files are verified
-    ("deniable.release.keys.sync_folder", 1),  # the key is removed
+    ("deniable.release.keys.sync_to_disk", 1),  # the key is removed
     (f"{MADE}.store_states", 1),
     (f"{MADE}.write_once", 1),  # the receipt
 ]
@@ -760,7 +760,7 @@ def test_the_ledger_holds_a_release_to_its_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after the entry, before anything of the draw is stored."""
-    with killed_at(monkeypatch, f"{MADE}._reserved", 1, after=True):
+    with killed_at(monkeypatch, "deniable.release.counting.ledger.add_entry", 1, after=True):
         made("columns", tmp_path)
     # Of the same epsilon, so that the plan alone differs.
     with pytest.raises(DeniableError, match=r"with another plan or another key; restore"):

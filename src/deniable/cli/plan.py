@@ -103,13 +103,14 @@ def _refuse_ignored(options: argparse.Namespace, used: tuple[str, ...]) -> None:
 
 def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
     mechanism, mechanisms = _mechanisms(options.mechanism or [])
-    clusters = _clusters_from(options, schema) if options.clusters_from else options.cluster or ()
-    if options.part is not None and data is not None:
+    part = _part(options.part)
+    found = _clusters_from(options, schema, part) if options.clusters_from else None
+    if part is not None and data is not None:
         problem = "--part and --data cannot be combined; state both in a file for --settings"
         raise DeniableError(problem)
     common: dict[str, Any] = {
         "split": options.split,
-        "clusters": clusters,
+        "clusters": found or options.cluster or (),
         "tables": options.table or (),
         "mechanism": mechanism,
         "mechanisms": mechanisms,
@@ -130,22 +131,22 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
         common["ask"] = options.ask
     else:
         raise DeniableError("--ask does not use original records; leave --data out")
-    part = None if options.part is None else _part(options.part)
-    if (epsilon := options.epsilon) is not None:
-        pass
-    elif options.within is None:
-        epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
-    else:
+    epsilon: float | Requirement = options.epsilon
+    if options.within is not None:
         answering = options.records // (part.of if part else 1)
         epsilon = epsilon_for(schema, options.within, answering, **common)
+    elif options.epsilon is None:
+        epsilon = Requirement(options.beta, options.breach and tuple(options.breach))
     make: Callable[..., Plan] = make_plan if options.ask is None else make_questionnaire
     plan = make(schema, epsilon, **common)
-    found = options.clusters_from is not None and data is None
-    plan = replace(plan, chosen_from="randomized answers") if found else plan
+    if found is not None and data is None:
+        plan = replace(plan, chosen_from="randomized answers")
     return plan if part is None else replace(plan, part=part)
 
 
-def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequence[str]]:
+def _clusters_from(
+    options: argparse.Namespace, schema: Schema, part: Part | None
+) -> Sequence[Sequence[str]]:
     if options.cluster or options.clusters_from_data:
         raise DeniableError("--clusters-from: leave out --cluster and --clusters-from-data")
     public, *given = options.clusters_from
@@ -154,7 +155,6 @@ def _clusters_from(options: argparse.Namespace, schema: Schema) -> Sequence[Sequ
     where = f"--clusters-from {' '.join(options.clusters_from)}"
     settings = cast("ColumnsSettings", settings_from(values, where))
     assert settings.clusters is not None
-    part = None if options.part is None else _part(options.part)
     return settings.clusters.find(PlanInputs(schema, released=_released([public], schema, part)))[0]
 
 
@@ -180,7 +180,9 @@ def _released(folders: Sequence[str], schema: Schema, part: Part | None) -> "dic
     return found
 
 
-def _part(given: str) -> Part:
+def _part(given: str | None) -> Part | None:
+    if given is None:
+        return None
     if (match := re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4}):(.+)", given)) is None:
         text = f"--part {given}: give TAKE/OF:SEED, such as 1/2:panel for the first of two halves"
         raise DeniableError(text)

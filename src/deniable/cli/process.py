@@ -5,8 +5,13 @@ import argparse
 from deniable.cli.answers import aligned
 from deniable.cli.outputs import refuse_overwriting
 from deniable.errors import DeniableError, NoAnswerError, plain
-from deniable.release import approve_plan, verify_release, withdraw_release, withdrawal_of
-from deniable.release.process import NOT_SHOWN
+from deniable.release import (
+    NOT_SHOWN,
+    approve_plan,
+    verify_release,
+    withdraw_release,
+    withdrawal_of,
+)
 
 
 def run(options: argparse.Namespace) -> None:

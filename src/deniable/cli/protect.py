@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
         outside_bounds=options.outside_bounds,
         matched=options.matched or (),
         approval=options.approval,
-        progress=_shown_progress(sys.stderr.isatty()),
+        progress=_shown_progress(),
     )
     population = str(plan.schema.population)
     total = epsilon_text(ledger.total(population))
@@ -92,7 +92,7 @@ def _make_test_release(options: argparse.Namespace) -> None:
         name=options.name,
         quasi_identifiers=options.quasi_identifiers or (),
         outside_bounds=options.outside_bounds,
-        progress=_shown_progress(sys.stderr.isatty()),
+        progress=_shown_progress(),
         to=TEST,
     )
     test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"
@@ -103,13 +103,11 @@ def _make_test_release(options: argparse.Namespace) -> None:
     print(f"{file}: estimates next to the original proportions")
 
 
-def _shown_progress(in_place: bool) -> Callable[[str, int, int], None]:
-    """Return a function that prints records, rate and time left.
-
-    On a terminal (`in_place`) each line replaces the last one.
-    """
+def _shown_progress() -> Callable[[str, int, int], None]:
+    """Return a function that prints records, rate and time left."""
     begun: dict[str, float] = {}
     last = [time.monotonic()]
+    in_place = sys.stderr.isatty()  # on a terminal each line replaces the last one
     between = BETWEEN if in_place else 20 * BETWEEN
 
     def show(what: str, done: int, of: int) -> None:

@@ -31,6 +31,7 @@ from .making import (
     protect_test as protect_test,
 )
 from .process import (
+    NOT_SHOWN as NOT_SHOWN,
     approve_plan as approve_plan,
     verify_release as verify_release,
     withdraw_release as withdraw_release,

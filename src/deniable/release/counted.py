@@ -31,7 +31,7 @@ from deniable.files import (
     json_line,
     read_json,
     replace_durably,
-    sync_folder,
+    sync_to_disk,
     write_once,
 )
 from deniable.plans import Plan
@@ -262,7 +262,7 @@ def append_event(folder: Path, event: str, **facts: Any) -> None:
     finally:
         os.close(handle)
     if not size:
-        sync_folder(folder)
+        sync_to_disk(folder)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as validated
 
 from deniable.errors import DeniableError
-from deniable.files import private_folder, sync_folder, write_once
+from deniable.files import private_folder, sync_to_disk, write_once
 from deniable.release.counting import canonical
 from deniable.sampling import KEY_BYTES, KeyedDraws, framed, new_key
 
@@ -70,7 +70,7 @@ class PlaceOfKey:
             if file.parent.is_dir():
                 for copy in (file, *file.parent.glob(f".{KEY_FILE}.*")):
                     copy.unlink(missing_ok=True)
-                sync_folder(file.parent)
+                sync_to_disk(file.parent)
         if self.folder is None:
             return
         if (own := Path(self.folder) / self.label).is_dir():
@@ -108,7 +108,6 @@ TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
 PLAN_FILE: str = "plan.json"  # the plan of a test release, in its private folder
 PROBE = ".probe"
-WITH_THE_RELEASE = KeyPlace()
 
 
 @dataclass(frozen=True)
@@ -132,9 +131,7 @@ def key_from_seed(*facts: Any) -> ReleaseKey:
     return ReleaseKey(hashlib.sha256(canonical(["deniable key of a seed", *facts])).digest())
 
 
-def key_for(
-    release: str, folder: Path, label: str, counted: bool, place: KeyPlace = WITH_THE_RELEASE
-) -> ReleaseKey:
+def key_for(release: str, folder: Path, label: str, counted: bool, place: KeyPlace) -> ReleaseKey:
     """Return the key of a production `release` in a `folder`; make it if there is none.
 
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
@@ -144,7 +141,10 @@ def key_for(
     """
     private, of_release = folder / PRIVATE, place.of_release(release, label)
     file = of_release.file(private)
-    begun = [*map(str, _begun(folder)), *(["its entry in the ledger"] if counted else [])]
+    traces = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
+    traces += sorted(private.iterdir()) if private.is_dir() else []
+    begun = [str(e) for e in traces if not e.name.startswith(".") and e.name != KEY_FILE]
+    begun += ["its entry in the ledger"] if counted else []
     if begun and not file.exists():
         raise DeniableError(
             f"release {release!r}: {begun[0]} exists, but the key that the release was begun with, "
@@ -173,12 +173,3 @@ def _refuse_no_hard_links(folder: Path) -> None:
             with suppress(OSError):
                 each.rmdir()
         raise
-
-
-def _begun(folder: Path) -> list[Path]:
-    private = folder / PRIVATE
-    found = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
-    if private.is_dir():
-        left = (each for each in sorted(private.iterdir()) if not each.name.startswith("."))
-        found += [each for each in left if each.name != KEY_FILE]
-    return found

@@ -34,7 +34,7 @@ from deniable.files import (
     folder_written_whole,
     remove_abandoned,
     sha256,
-    sync_folder,
+    sync_to_disk,
     sync_tree,
     write_json,
     write_once,
@@ -298,7 +298,7 @@ def _publish(
             sync_tree(made)
         for file in private.iterdir():
             file.replace(folder / PRIVATE / file.name)
-        sync_folder(folder / PRIVATE)
+        sync_to_disk(folder / PRIVATE)
         listed = sha256(public / SUMS)
         try:
             # A folder that is not empty is never replaced.
@@ -308,7 +308,7 @@ def _publish(
                 raise
             return None
         finally:
-            sync_folder(folder)
+            sync_to_disk(folder)
     return listed
 
 
@@ -341,7 +341,7 @@ def _finish(
     refuse_another_plan(release.name, folder, release.published, release.document)
     sync_tree(public)
     for each in (folder, folder.parent):
-        sync_folder(each)
+        sync_to_disk(each)
     own = place.of_release(release.name, ledger.label(release.population, release.name))
     for known in {own.folder: own, journal.place.folder: journal.place}.values():
         known.remove(private)

@@ -18,7 +18,7 @@ from typing import Any
 
 from deniable.channels import Number
 from deniable.errors import DataError, DeniableError, refuse_unknown
-from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_folder
+from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_to_disk
 from deniable.release.counting.composition import composed_epsilon
 from deniable.release.counting.entries import (
     HEADS,
@@ -195,7 +195,7 @@ class Ledger:
                     begun = entries[names.index(new.release)]
                     _refuse_another(begun, new)
                     move_head(folder, new.population, self._entry_key)
-                    sync_folder(folder)  # the process that made it may be dead
+                    sync_to_disk(folder)  # the process that made it may be dead
                     return begun
                 self._refuse_without_consent(new, entries, consent)
                 for name in _matched(new):
