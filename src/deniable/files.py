@@ -1,6 +1,7 @@
 """Files that are written completely or not at all: under a temporary name, then renamed."""
 
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -99,17 +100,16 @@ def put_once(file: Path, content: bytes) -> bool:
     """
     temporary = _synced_next_to(file, content)
     try:
-        try:
-            file.hardlink_to(temporary)  # a rename would replace an existing file
-        except FileExistsError:
-            return False
-        except OSError as error:
-            if error.errno not in NO_HARD_LINKS:
-                raise
-            raise DeniableError(
-                f"{file.parent}: its file system has no hard links, which are needed to create a "
-                "file only once; name a folder on another file system"
-            ) from None
+        file.hardlink_to(temporary)  # a rename would replace an existing file
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        raise DeniableError(
+            f"{file.parent}: its file system has no hard links, which are needed to create a file "
+            "only once; name a folder on another file system"
+        ) from None
     finally:
         temporary.unlink(missing_ok=True)
     sync_to_disk(file.parent)
@@ -206,14 +206,11 @@ def remove_leftovers(path: Path | str) -> None:
     Use it only if no other process writes `path`: their temporary files are removed too.
     """
     target = Path(path)
-    if target.parent.is_dir():
-        ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}")
-        for file in target.parent.iterdir():
-            if ours.fullmatch(file.name):
-                if file.is_dir():
-                    shutil.rmtree(file, ignore_errors=True)
-                else:
-                    file.unlink(missing_ok=True)
+    for file in target.parent.glob(f".{glob.escape(target.name)}." + 8 * "[a-z0-9_]"):
+        if file.is_dir():
+            shutil.rmtree(file, ignore_errors=True)
+        else:
+            file.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -67,8 +67,8 @@ class Loader(LOADER):  # type: ignore[misc]
         except yaml.YAMLError:
             raise
         except (ValueError, ArithmeticError, LookupError, AttributeError, TypeError) as error:
-            is_told = isinstance(error, ValueError)
-            told = f"{error}" if is_told else f"{shown(node.value)} is not a valid {kind}"
+            invalid = f"{shown(node.value)} is not a valid {kind}"
+            told = str(error) if isinstance(error, ValueError) else invalid
             raise yaml.constructor.ConstructorError(None, None, told, node.start_mark) from None
 
 
@@ -93,21 +93,17 @@ def refuse_too_deep(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             repeated += sizes.get(event.anchor or "", 0)
             if any(anchor == event.anchor for anchor, _ in opened):
-                problem = (
-                    f"*{event.anchor} is inside the value that it repeats; write the value out"
-                )
+                inside = "is inside the value that it repeats; write the value out"
+                problem = f"*{event.anchor} {inside}"
             elif repeated > MAX_REPEATED:
                 problem = f"*{event.anchor} repeats too much; allowed: {MAX_REPEATED:,} values"
-            values += 1
         elif isinstance(event, yaml.CollectionStartEvent):
             opened.append((event.anchor, values + repeated))
-            values += 1
             if len(opened) > MAX_LEVELS:
                 problem = f"nested too deeply; allowed: {MAX_LEVELS} levels"
-        else:
-            values += 1
-            if event.anchor:
-                sizes[event.anchor] = 1
+        elif event.anchor:
+            sizes[event.anchor] = 1
+        values += 1
         if problem:
             mark: Any = event.start_mark
             raise TooMuchError(problem=problem, problem_mark=mark)
@@ -137,12 +133,9 @@ def read_given_json(path: Path | str) -> Any:
         return int(digits)
 
     def finite(digits: str) -> float:
-        if math.isinf(float(digits)):
-            no_constant(digits)
-        return float(digits)
-
-    def no_constant(name: str) -> float:
-        raise DataError(f"{path}: {name[:12]} is not a finite number; give one")
+        if not math.isfinite(value := float(digits)):
+            raise DataError(f"{path}: {digits[:12]} is not a finite number; give one")
+        return value
 
     try:
         values = json.loads(
@@ -150,7 +143,7 @@ def read_given_json(path: Path | str) -> Any:
             object_pairs_hook=once,
             parse_int=whole,
             parse_float=finite,
-            parse_constant=no_constant,
+            parse_constant=finite,
         )
         if not isinstance(values, list | dict) or _levels(values) <= MAX_LEVELS:
             return values

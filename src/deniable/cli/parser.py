@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     _add_compare(command("compare", "compare utility at each exact epsilon").add_argument)
     _add_explore(command("explore", "make a page to choose an epsilon by", "compare").add_argument)
     _add_plan(command("plan", "choose mechanisms at an exact epsilon").add_argument)
-    _add_ledger(command("ledger", "count releases by population"))
+    _add_ledger(command("ledger", "count releases by population", "process"))
     _add_protect(command("protect", "protect your own file by a plan").add_argument)
     add = command("approve", "approve a plan as a second person", "process").add_argument
     add("plan", metavar="PLAN.json", type=Path, help="a plan made with --author NAME")

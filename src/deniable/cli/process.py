@@ -1,4 +1,4 @@
-"""``deniable approve``, ``verify`` and ``withdraw``: the process of an agency."""
+"""``deniable ledger``, ``approve``, ``verify`` and ``withdraw``: the process of an agency."""
 
 import argparse
 
@@ -7,16 +7,51 @@ from deniable.cli.outputs import refuse_overwriting
 from deniable.errors import DeniableError, NoAnswerError, plain
 from deniable.release import (
     NOT_SHOWN,
+    Entry,
+    Ledger,
     approve_plan,
+    composed_epsilon,
+    epsilon_text,
+    folders_alone,
+    named_ledger,
     verify_release,
     withdraw_release,
     withdrawal_of,
 )
 
+HEADER = ("population", "number", "release", "epsilon", "part", "time", "total")
+
 
 def run(options: argparse.Namespace) -> None:
     """Run the command of the `options`."""
-    {"approve": _approve, "verify": _verify, "withdraw": _withdraw}[options.command](options)
+    commands = {"ledger": _ledger, "approve": _approve, "verify": _verify, "withdraw": _withdraw}
+    commands[options.command](options)
+
+
+def _ledger(options: argparse.Namespace) -> None:
+    """Make a ledger, or print its releases, each with the total up to it."""
+    if options.action == "init":
+        ledger = Ledger.init(options.folder, options.two_persons)
+        print(f"{ledger.folder}: a new ledger; keep it confidential, and back it up")
+        return
+    ledger = named_ledger(options.ledger)
+    rows = list[tuple[str, ...]]()
+    for population in ledger.populations():
+        entries = ledger.entries(population)
+        rows += [_row(entries[: each.number]) for each in entries]
+    right = [name in ("number", "epsilon", "total") for name in HEADER]
+    print("\n".join(aligned(HEADER, rows, right)))
+    for population in ledger.populations():
+        if told := folders_alone(ledger, population):
+            print(told)
+
+
+def _row(entries: tuple[Entry, ...]) -> tuple[str, ...]:
+    last = entries[-1]
+    part = f"{last.part.take} of {last.part.of}" if last.part else "-"
+    numbers = str(last.number), last.release, epsilon_text(last.epsilon)
+    total = epsilon_text(composed_epsilon(entries))
+    return (last.population.lower(), *numbers, part, last.time, total)
 
 
 def _approve(options: argparse.Namespace) -> None:

@@ -35,7 +35,7 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan
-from deniable.release.counting import Entry, Ledger, RecordDigests, canonical
+from deniable.release.counting import Entry, Ledger, canonical
 from deniable.release.keys import PRIVATE, PUBLIC, PlaceOfKey
 
 JOURNAL_FILE = "journal.json"
@@ -177,13 +177,13 @@ def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
         raise DeniableError(fault)
 
 
-def warn_of_overlaps(ledger: Ledger, population: str, release: str, records: RecordDigests) -> None:
-    """Warn if a population of the `ledger` other than `population` has `records` of a `release`."""
-    for other in ledger.populations():
-        for found in ledger.overlaps(other, records) if other != population.lower() else ():
+def warn_of_overlaps(ledger: Ledger, new: Entry) -> None:
+    """Warn if another population of the `ledger` has records of a `new` release."""
+    for other in sorted({*ledger.populations()} - {new.population.lower()}):
+        for found in ledger.overlaps(other, new.records):
             warnings.warn(
-                f"release {release!r}: {found}, of population {other!r}; its epsilon is not added "
-                "to this one's. Name that population if the respondents are the same",
+                f"release {new.release!r}: {found}, of population {other!r}; its epsilon is not "
+                "added to this one's. Name that population if the respondents are the same",
                 stacklevel=2,
             )
 
@@ -230,9 +230,9 @@ def plan_digest(plan: Plan) -> str:
     return hashlib.sha256(canonical(plan_to_json(plan))).hexdigest()
 
 
-def facts_of(plan: Plan) -> dict[str, Any]:
-    """Return the facts on a `plan` for the log: population, digest, author, accepted risks."""
-    facts = {"population": plan.schema.population, "plan": plan_digest(plan)}
+def facts_of(release: str | None, plan: Plan) -> dict[str, Any]:
+    """Return the facts on a `release` by a `plan` for the log."""
+    facts = {"release": release, "population": plan.schema.population, "plan": plan_digest(plan)}
     return facts | {"author": plan.author, "accepted": list(plan.accept)}
 
 
@@ -276,7 +276,7 @@ def refusals_logged(folder: Path, ledger: Ledger, plan: Plan, release: str) -> I
         yield
     except DeniableError as error:
         counted = (folder / PRIVATE / ENTRY_FILE).exists()
-        where, about = folder / PRIVATE if counted else ledger.folder, facts_of(plan)
+        where, about = folder / PRIVATE if counted else ledger.folder, facts_of(release, plan)
         with suppress(OSError):  # the error itself is more important
-            append_event(where, "refused", release=release, **about, message=str(error)[:4000])
+            append_event(where, "refused", **about, message=str(error)[:4000])
         raise

@@ -270,7 +270,7 @@ def _publish(
     epsilon, part = counted_epsilon(release.plan.epsilon_in_ledger), release.plan.part
     entry = new_entry(population, release.name, "", digests, epsilon, part)
     ledger.refuse_without_consent(entry, consent)
-    warn_of_overlaps(ledger, population, release.name, digests)
+    warn_of_overlaps(ledger, entry)
     label = ledger.label(population, release.name)
     counted = release.name in [each.release for each in ledger.entries(population)]
     key = key_for(release.name, folder, label, counted, place)
@@ -279,7 +279,7 @@ def _publish(
     bound = canonical([release.name, release.document, key.digest("ledger", [])])
     entry = replace(entry, plan=hashlib.sha256(bound).hexdigest(), row_order=release.row_order(key))
     facts = store_entry(folder, ledger, ledger.reserve(entry, consent), settings)
-    about = {"release": release.name, **facts_of(release.plan)}
+    about = facts_of(release.name, release.plan)
     if approved is not None:
         write_once(folder / PRIVATE / "approval.json", canonical(approved))
         about["approved_by"] = approved["approved_by"]
@@ -354,7 +354,7 @@ def _finish(
     for metadata in folder.glob("*.provenance.json"):  # left by a test release
         metadata.unlink(missing_ok=True)
     store_states(folder, records)
-    about = {"release": release.name, **facts_of(release.plan), "entry": entry_of(folder)["entry"]}
+    about = facts_of(release.name, release.plan) | {"entry": entry_of(folder)["entry"]}
     append_event(private, "verified" if done else "published", **about)
     write_once(folder / RECEIPT, canonical(receipt_of(release.name, public)))
 

@@ -3,7 +3,6 @@
 import math
 import re
 import unicodedata
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -116,34 +115,34 @@ def verify_release(public: Path | str) -> pd.DataFrame:
     folder = Path(public)
     if not (folder / PLAN).is_file():
         raise DataError(f"{folder}: no {PLAN}, so not the public folder of a release; name one")
-    checks: dict[str, Callable[[], str]] = {"files": lambda: _files(folder)}
     try:
-        plan = read_plan(folder / PLAN)
-        block = read_json(folder / PLAN)["release"]
+        plan, block = read_plan(folder / PLAN), read_json(folder / PLAN)["release"]
         mode, records, whole = block["mode"], block["records"], block.get("shuffled")
-    except (DeniableError, ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = str(error) if isinstance(error, DeniableError) else "no facts of a release"
-        checks["plan"] = lambda: _refuse(reason)
-    else:
-        checks |= {
-            "plan": lambda: "epsilons, guarantees and risks follow from mechanisms and schema",
-            "epsilon": lambda: _epsilon(plan),
-            "records": lambda: _records(plan, folder, records),
-            "ledger": lambda: _ledger(plan, mode, block.get("ledger")),
-            "shuffled": lambda: _shuffled(plan, mode, records, whole),
-            "readme": lambda: _readme(plan, folder, whole),
-        }
+        checks: list[tuple[Any, ...]] = [
+            ("plan", _plan),
+            ("epsilon", _epsilon, plan),
+            ("records", _records, plan, folder, records),
+            ("ledger", _ledger, plan, mode, block.get("ledger")),
+            ("shuffled", _shuffled, plan, mode, records, whole),
+            ("readme", _readme, plan, folder, whole),
+        ]
+    except DeniableError as error:
+        checks = [("plan", _plan, str(error))]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        checks = [("plan", _plan, "no facts of a release")]
     rows = []
-    for name, verified in checks.items():
+    for name, verified, *given in [("files", _files, folder), *checks]:
         try:
-            rows.append((name, True, verified()))
+            rows.append((name, True, verified(*given)))
         except DeniableError as error:
             rows.append((name, False, "; ".join(str(error).splitlines())))
     return pd.DataFrame(rows, columns=["check", "holds", "about"])
 
 
-def _refuse(reason: str) -> str:
-    raise DeniableError(reason)
+def _plan(problem: str = "") -> str:
+    if problem:
+        raise DeniableError(problem)
+    return "epsilons, guarantees and risks follow from mechanisms and schema"
 
 
 def _files(folder: Path) -> str:
@@ -184,11 +183,11 @@ def _ledger(plan: Plan, mode: str, facts: Any) -> str:
     own = epsilon_text(counted_epsilon(plan.epsilon_in_ledger))
     try:
         number, total = facts["entry"], facts["total"]
-        consistent = number >= 1 and re.fullmatch("[0-9a-f]{64}", facts["head"])
         enough = total == own if number == 1 else _value(total) >= _value(own)
+        consistent = enough and number >= 1 and re.fullmatch("[0-9a-f]{64}", facts["head"])
     except (LookupError, TypeError, ValueError):
-        consistent = enough = False
-    if not (consistent and enough):
+        consistent = False
+    if not consistent:
         raise DeniableError(f"the ledger's entry in {PLAN} contradicts the epsilon {own}")
     return (
         f"entry {number} of its population, total epsilon {total}, of which this release has {own}"
@@ -249,6 +248,6 @@ def withdraw_release(public: Path | str, reason: str) -> Path:
     elif not note.read_text("utf-8").partition("\n")[0].endswith(f": {reason}"):
         raise DeniableError(f"{note}: the release is withdrawn already; leave the note as it is")
     if (private / ENTRY_FILE).exists():
-        about = {"release": block.get("name"), **facts_of(plan), "reason": reason}
+        about = facts_of(block.get("name"), plan) | {"reason": reason}
         append_event(private, "withdrawn", **about, entry=entry_of(private.parent)["entry"])
     return note

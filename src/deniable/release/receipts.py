@@ -207,9 +207,6 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _states(public: Path) -> dict[str, list[int]]:
-    states = {name: (public / name).lstat() for name in sorted(names_in(public))}
-    return {
-        name: [state.st_size, state.st_mtime_ns]
-        for name, state in states.items()
-        if name != MARK_OF_FOLDERS
-    }
+    names = sorted(names_in(public) - {MARK_OF_FOLDERS})
+    states = ((name, (public / name).lstat()) for name in names)
+    return {name: [state.st_size, state.st_mtime_ns] for name, state in states}

@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.arrays import Codes, Counts, Floats
+from deniable.arrays import Codes, Counts, Floats, quotients
 from deniable.channels import Channel
 from deniable.errors import DeniableError, shown
 from deniable.plans import Plan
@@ -51,7 +51,7 @@ class Risk:
     def __init__(self, plan: Plan, quasi_identifiers: Sequence[str]) -> None:
         self._protocol = plan.record_protocol
         self._original: dict[str, Counts] = {}
-        self._unchanged: dict[str, int] = {}
+        self._unchanged: Counter[str] = Counter()
         self._records = self.left_out = 0
         self.groups: Counter[str] = Counter()
         self.outside: tuple[OutsideBounds, ...] = ()
@@ -78,14 +78,14 @@ class Risk:
             counts = np.bincount(codes, minlength=attribute.size)
             self._original[name] = self._original.get(name, 0) + counts
             if name in randomized.domain.names and randomized.domain[name] == attribute:
-                unchanged = int(np.count_nonzero(codes == randomized.column(name)))
-                self._unchanged[name] = self._unchanged.get(name, 0) + unchanged
+                same = np.count_nonzero(codes == randomized.column(name))
+                self._unchanged[name] += int(same)
         if self._known is not None:
             self._known.add(original, randomized)
 
     def add_unchanged(self, name: str, unchanged: int, records: int) -> None:
         """Add the number of `unchanged` numbers in the column `name`, of all `records`."""
-        self._unchanged[name] = self._unchanged.get(name, 0) + unchanged
+        self._unchanged[name] += unchanged
         self._records = max(self._records, records)
 
     def exact_cells(self) -> pd.DataFrame:
@@ -143,8 +143,8 @@ class _QuasiIdentifiers:
     def __init__(self, protocol: Protocol | None, names: tuple[str, ...]) -> None:
         for name in names:
             if names.count(name) > 1:
-                problem = f"the quasi-identifier {shown(name)} is given twice; name it once"
-                raise DeniableError(problem)
+                text = f"the quasi-identifier {shown(name)} is given twice; name it once"
+                raise DeniableError(text)
         if protocol is None:
             raise DeniableError(
                 "risks of quasi-identifiers are measured for plans that randomize all records in "
@@ -197,14 +197,13 @@ class _QuasiIdentifiers:
         rows: Rows = []
         for size, others in GROUPS.items():
             measure = f"records that share their quasi-identifiers with {others}"
-            protected = _in_groups(after, size) if after is not None else float("nan")
-            rows.append((about, measure, _in_groups(before, size), protected))
+            rows.append((about, measure, _in_groups(before, size), _in_groups(after, size)))
         if after is None:
             return rows
         kept, randomized = self._kept_and_randomized()
         there = before > 0
         # If no randomized value is taken for a category, it is never matched.
-        right = np.divide(kept, randomized, out=np.zeros_like(kept), where=randomized > 0)[there]
+        right = quotients(kept, randomized)[there]
         share = 1 / before[there]
         expected = float(there.sum() / before.sum()), float(kept[there].sum() / before.sum())
         largest = float(share.max()), float(right.max())
@@ -233,7 +232,7 @@ class _QuasiIdentifiers:
 
 class _Values:
     def __init__(self) -> None:
-        self._counts: dict[object, int] | None = {}
+        self._counts: Counter[object] | None = Counter()
 
     def add(self, column: pa.Array) -> None:
         if self._counts is None:
@@ -241,8 +240,7 @@ class _Values:
         found = pc.value_counts(column.drop_null())
         if len(found) <= MAX_VALUES:
             values, counts = (found.field(name).to_pylist() for name in ("values", "counts"))
-            for value, count in zip(values, counts, strict=True):
-                self._counts[value] = self._counts.get(value, 0) + count
+            self._counts.update(dict(zip(values, counts, strict=True)))
         if max(len(found), len(self._counts)) > MAX_VALUES:
             self._counts = None
 
@@ -272,5 +270,7 @@ def _is_large(channel: Channel) -> bool:
     return channel.size * channel.reports > MAX_MATRIX_ENTRIES
 
 
-def _in_groups(counts: Counts, size: int) -> float:
+def _in_groups(counts: Counts | None, size: int) -> float:
+    if counts is None:
+        return float("nan")
     return float(counts[(counts > 0) & (counts <= size)].sum())

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
@@ -243,12 +243,14 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
         part, epsilon, records = values["part"], values["epsilon"], values["records"]
         if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
             raise ValueError(f"epsilon {epsilon!r}")
-        order = values["row_order"] if values["format"] == WITH_ORDER else None
+        if order := values["row_order"] if values["format"] == WITH_ORDER else None:
+            exact = None if order["epsilon"] is None else Fraction(order["epsilon"])
+            order |= {"epsilon": exact, "matched": tuple(order["matched"])}
         entry = Entry(
             **{name: values[name] for name in _PLAIN},
             part=None if part is None else Part(**part),
             epsilon=math.inf if epsilon == "infinite" else Fraction(epsilon),
-            row_order=None if order is None else _order_from(order),
+            row_order=order and RowOrder(**order),
             records=RecordDigests(
                 records["whole"],
                 records["number"],
@@ -264,11 +266,6 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
             f"{file}: this entry is damaged ({error}); restore it from a copy: the total needs it"
         ) from None
     return entry
-
-
-def _order_from(values: Mapping[str, Any]) -> RowOrder:
-    epsilon = None if values["epsilon"] is None else Fraction(values["epsilon"])
-    return RowOrder(**{**values, "epsilon": epsilon, "matched": tuple(values["matched"])})
 
 
 def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
@@ -291,7 +288,7 @@ def _shared(own: Sequence[int], other: Sequence[int]) -> float:
 
 
 HEADS = "heads"
-_ENTRY_FILE = re.compile(r"[0-9]{6,}\.json")
+ENTRY_NAME, _ENTRY_FILE = "{:06}.json", re.compile(r"[0-9]{6,}\.json")
 
 
 def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
@@ -305,7 +302,7 @@ def read_chain(folder: Path, population: str, key: bytes) -> tuple[Entry, ...]:
     listed = [int(file.stem) for file in files if _ENTRY_FILE.fullmatch(file.name)]
     entries, macs = list[Entry](), [""]
     while True:  # by name: a listing may lack entries that are added meanwhile
-        file = folder / _name(len(macs))
+        file = folder / ENTRY_NAME.format(len(macs))
         try:
             content = file.read_bytes()
         except FileNotFoundError:
@@ -342,7 +339,7 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
     for each in (folder, head_file(folder).parent):
         remove_abandoned(each)
     move_head(folder, entry.population, key)
-    if not put_once(folder / _name(entry.number), content_of(entry, key)):
+    if not put_once(folder / ENTRY_NAME.format(entry.number), content_of(entry, key)):
         return False
     move_head(folder, entry.population, key)
     return True
@@ -368,10 +365,6 @@ def _head_mac(folder: Path, number: int, last: str, key: bytes) -> str:
 def head_file(folder: Path) -> Path:
     """Return the head of the population with a `folder` in a ledger."""
     return folder.parent.parent / HEADS / f"{folder.name}.json"
-
-
-def _name(number: int) -> str:
-    return f"{number:06}.json"
 
 
 def _head(folder: Path) -> tuple[int, str] | None:
