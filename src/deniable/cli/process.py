@@ -7,7 +7,6 @@ from deniable.cli.outputs import refuse_overwriting
 from deniable.errors import DeniableError, NoAnswerError, plain
 from deniable.release import (
     NOT_SHOWN,
-    Entry,
     Ledger,
     approve_plan,
     composed_epsilon,
@@ -38,20 +37,16 @@ def _ledger(options: argparse.Namespace) -> None:
     rows = list[tuple[str, ...]]()
     for population in ledger.populations():
         entries = ledger.entries(population)
-        rows += [_row(entries[: each.number]) for each in entries]
+        for each in entries:
+            part = f"{each.part.take} of {each.part.of}" if each.part else "-"
+            numbers = str(each.number), each.release, epsilon_text(each.epsilon)
+            total = epsilon_text(composed_epsilon(entries[: each.number]))
+            rows.append((population, *numbers, part, each.time, total))
     right = [name in ("number", "epsilon", "total") for name in HEADER]
     print("\n".join(aligned(HEADER, rows, right)))
     for population in ledger.populations():
         if told := folders_alone(ledger, population):
             print(told)
-
-
-def _row(entries: tuple[Entry, ...]) -> tuple[str, ...]:
-    last = entries[-1]
-    part = f"{last.part.take} of {last.part.of}" if last.part else "-"
-    numbers = str(last.number), last.release, epsilon_text(last.epsilon)
-    total = epsilon_text(composed_epsilon(entries))
-    return (last.population.lower(), *numbers, part, last.time, total)
 
 
 def _approve(options: argparse.Namespace) -> None:

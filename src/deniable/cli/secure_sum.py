@@ -3,7 +3,6 @@
 import argparse
 import fileinput
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from deniable.cli.outputs import SUM, refuse_overwriting
@@ -28,7 +27,9 @@ def run(options: argparse.Namespace) -> None:
         return
     schema = options.schema if options.action == "total" else None
     refuse_overwriting(options.out, [*options.messages, schema], "sum", SUM)
-    summed = add_messages(_messages(options.messages))
+    with fileinput.input([*map(str, options.messages)] or "-", mode="rb") as lines:
+        places = ((line, f"{lines.filename()}, line {lines.filelineno()}") for line in lines)
+        summed = add_messages(SumMessage.read(*each) for each in places)
     if (summed.sender == 0) != (options.action == "total"):
         raise DeniableError(f"{summed.label}: add takes shares, and total takes partial sums")
     if schema is not None:
@@ -64,9 +65,3 @@ def _write(file: Path | None, message: SumMessage) -> None:
         sys.stdout.write(line)
     else:
         write_text(file, line)
-
-
-def _messages(files: list[Path]) -> Iterator[SumMessage]:
-    with fileinput.input([*map(str, files)] or "-", mode="rb") as lines:
-        for line in lines:
-            yield SumMessage.read(line, f"{lines.filename()}, line {lines.filelineno()}")

@@ -117,11 +117,10 @@ class Risk:
         return pd.DataFrame(rows, columns=["about", "measure", "before", "after"])
 
     def _exposed(self, name: str) -> Rows:
-        if self._protocol is None:
+        if self._protocol is None or (name,) not in self._protocol.clusters:
             return []
-        cluster = _cluster_of(self._protocol, name)
-        channel = self._protocol.channel_of(cluster)
-        if len(cluster) > 1 or _is_large(channel):
+        channel = self._protocol.channel_of((name,))
+        if _is_large(channel):
             return []
         shares = self._original[name] / max(self._records, 1)
         joint = shares[:, None] * channel.matrix()
@@ -156,14 +155,14 @@ class _QuasiIdentifiers:
                 f"the quasi-identifiers {', '.join(names)} have {self._domain.size:,} cells, over "
                 f"{MAX_CELLS:,}; name fewer"
             )
-        for name in names:
-            cluster = _cluster_of(protocol, name)
-            if not set(cluster) <= set(names):
+        clusters = [each for each in protocol.clusters if not {*each}.isdisjoint(names)]
+        for cluster in clusters:
+            if not {*cluster} <= {*names}:
+                name = next(name for name in names if name in cluster)
                 raise DeniableError(
                     f"quasi-identifier {name!r} is randomized together with {', '.join(cluster)}; "
                     "name all of them, or none"
                 )
-        clusters = [cluster for cluster in protocol.clusters if set(cluster) <= set(names)]
         self._channels = {cluster: protocol.channel_of(cluster) for cluster in clusters}
         self._before = np.zeros(self._domain.size, dtype=np.int64)
         self._after: Counts | None = None
@@ -259,11 +258,6 @@ def likeliest_cells(channel: Channel) -> Codes:
     likeliest = matrix >= matrix.max(axis=0) * (1 - SAME)
     middle = (likeliest.sum(axis=0) + 1) // 2
     return np.asarray((np.cumsum(likeliest, axis=0) >= middle).argmax(axis=0))
-
-
-def _cluster_of(protocol: Protocol, name: str) -> tuple[str, ...]:
-    protocol.domain.position(name)  # refuses a name that it does not have
-    return next(cluster for cluster in protocol.clusters if name in cluster)
 
 
 def _is_large(channel: Channel) -> bool:
