@@ -21,8 +21,59 @@ MAX_REFINED = 128
 long for twice as many rows."""
 
 
+class InvertedMatrix(Channel):
+    """A channel with the inverse of its matrix.
+
+    The own left inverse has the least variance at `reference`, by default equal proportions.
+    """
+
+    reference: Floats | None = None
+
+    @cached_property
+    def singular(self) -> bool:
+        """Whether there are fewer values than categories, or the condition number exceeds 1e12."""
+        return self.reports < self.size or bool(np.linalg.cond(self.matrix()) > MAX_CONDITION)
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        matrix = self.matrix()
+        inverse = np.linalg.inv(matrix) if self.square else self._left_inverse(matrix)
+        if self.size > MAX_REFINED:
+            return np.asarray(inverse)
+        # One step of Newton's iteration in extended precision, towards the inverse of the exact
+        # matrix of the draws. At a condition number of 1e6, the error falls from 1e-11 to 1e-14.
+        rows = matrix.astype(np.longdouble)
+        rows /= rows.sum(axis=1, keepdims=True)
+        return np.asarray(inverse + inverse @ (np.eye(self.size) - rows @ inverse), dtype=float)
+
+    def _left_inverse(self, matrix: Floats) -> Floats:
+        """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of values at the reference.
+
+        It uses orthogonal factors of L^-1/2 P', which does not square the condition number.
+        """
+        even = np.full(self.size, 1 / self.size)
+        roots = np.sqrt((even if self.reference is None else self.reference) @ matrix)
+        scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+        Q, R = np.linalg.qr(scale[:, None] * matrix.T)
+        return np.asarray(scale[:, None] * np.linalg.solve(R, Q.T).T)
+
+    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
+        if self.square or self.singular or self.size * self.reports > MAX_TUNED:
+            return self
+        return DenseChannel(self.matrix(), np.asarray(proportions, dtype=float))
+
+    def solve_transposed(self, reported: Floats) -> Floats:
+        return np.asarray(reported @ self._inverse)
+
+    def solve(self, weights: Floats) -> Floats:
+        return np.asarray(weights @ self._inverse.T)
+
+    def second_moments(self, reported: Floats) -> Floats:
+        return np.asarray(reported @ self._inverse**2)
+
+
 @dataclass(frozen=True, eq=False)
-class DenseChannel(Channel):
+class DenseChannel(InvertedMatrix):
     """A channel with the matrix `entries`, shape (size, reports): P[u, v] = Pr(value v | true u).
 
     One randomized value has epsilon = max over columns of ln(largest / smallest entry), from
@@ -88,38 +139,6 @@ class DenseChannel(Channel):
     def reports(self) -> int:
         return int(self.entries.shape[1])
 
-    @cached_property
-    def singular(self) -> bool:
-        """Whether there are fewer values than categories, or the condition number exceeds 1e12."""
-        return self.reports < self.size or bool(np.linalg.cond(self.entries) > MAX_CONDITION)
-
-    @cached_property
-    def _inverse(self) -> Floats:
-        inverse = np.linalg.inv(self.entries) if self.square else self._left_inverse()
-        if self.size > MAX_REFINED:
-            return np.asarray(inverse)
-        # One step of Newton's iteration in extended precision, towards the inverse of the exact
-        # matrix of the draws. At a condition number of 1e6, the error falls from 1e-11 to 1e-14.
-        rows = self.entries.astype(np.longdouble)
-        rows /= rows.sum(axis=1, keepdims=True)
-        return np.asarray(inverse + inverse @ (np.eye(self.size) - rows @ inverse), dtype=float)
-
-    def _left_inverse(self) -> Floats:
-        """Return D = L^-1 P' (P L^-1 P')^-1, with L the distribution of values at the reference.
-
-        It uses orthogonal factors of L^-1/2 P', which does not square the condition number.
-        """
-        even = np.full(self.size, 1 / self.size)
-        roots = np.sqrt(self.reported(even if self.reference is None else self.reference))
-        scale = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
-        Q, R = np.linalg.qr(scale[:, None] * self.entries.T)
-        return np.asarray(scale[:, None] * np.linalg.solve(R, Q.T).T)
-
-    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
-        if self.square or self.singular or self.entries.size > MAX_TUNED:
-            return self
-        return DenseChannel(self.entries, np.asarray(proportions, dtype=float))
-
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         reports = np.empty(true.size, dtype=self._report_type(true))
         # NumPy sorts 16-bit numbers by radix, ten times as fast.
@@ -144,15 +163,6 @@ class DenseChannel(Channel):
 
     def expected(self, values: npt.ArrayLike) -> Floats:
         return np.asarray(self._fitting(values, "values", self.reports) @ self.entries.T)
-
-    def solve_transposed(self, reported: Floats) -> Floats:
-        return np.asarray(reported @ self._inverse)
-
-    def solve(self, weights: Floats) -> Floats:
-        return np.asarray(weights @ self._inverse.T)
-
-    def second_moments(self, reported: Floats) -> Floats:
-        return np.asarray(reported @ self._inverse**2)
 
     def exact_column(self, report: int) -> list[Fraction]:
         entries = self.entries[:, report].tolist()

@@ -117,13 +117,11 @@ class RestrictedChannel(Channel):
         return self.inner.exact_parity
 
     def exact_column(self, report: int) -> list[Fraction]:
-        column = [Fraction(0)] * self.size
+        column = [Fraction(int(cell == report)) for cell in range(self.size)]
         if self.possible[report]:
             inner = self.inner.exact_column(int(self._place[report]))
             for cell, probability in zip(self.possible_cells.tolist(), inner, strict=True):
                 column[cell] = probability
-        else:
-            column[report] = Fraction(1)
         return column
 
     def _fill_matrix(self) -> Floats:

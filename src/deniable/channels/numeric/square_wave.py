@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.asked import channel_within, numbers_in, refuse_epsilon, refuse_no_number
-from deniable.channels.base import MAX_TUNED, Channel
-from deniable.channels.dense import DenseChannel
+from deniable.channels.dense import DenseChannel, InvertedMatrix
 from deniable.channels.exact import exact_ratio
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import probability_of_epsilon
@@ -22,7 +21,7 @@ SMALL_EPSILON = 1e-4  # below, the width is computed from a series, with an erro
 
 
 @dataclass(frozen=True)
-class SquareWave(Channel):
+class SquareWave(InvertedMatrix):
     """Square wave mechanism: a cell near the true one with probability `inside`, else any other.
 
     The categories are the k `cells` of a grid in order, k >= 2. The grid of the values continues
@@ -93,10 +92,6 @@ class SquareWave(Channel):
         """Number of values in the window of a cell, 2b + 1."""
         return 2 * self.half_width + 1
 
-    @cached_property
-    def singular(self) -> bool:
-        return self._dense.singular
-
     def _drawn(self, true: Codes, source: RandomSource) -> Codes:
         flat = true.reshape(-1).astype(np.int64)
         outcomes = np.empty(flat.size, dtype=np.int64)
@@ -159,24 +154,6 @@ class SquareWave(Channel):
         sums = _sums_from_zero(self._fitting(values, "values", self.reports))
         near = sums[..., self.window :] - sums[..., : -self.window]
         return np.asarray(self._above * near + self._low * sums[..., -1:])
-
-    @cached_property
-    def _dense(self) -> DenseChannel:
-        return DenseChannel(self.matrix())
-
-    def of_least_variance(self, proportions: npt.ArrayLike) -> Channel:
-        if self.square or self.cells * self.reports > MAX_TUNED:
-            return self
-        return self._dense.of_least_variance(proportions)
-
-    def solve_transposed(self, reported: Floats) -> Floats:
-        return self._dense.solve_transposed(reported)
-
-    def solve(self, weights: Floats) -> Floats:
-        return self._dense.solve(weights)
-
-    def second_moments(self, reported: Floats) -> Floats:
-        return self._dense.second_moments(reported)
 
     @property
     def exact_parity(self) -> Fraction | None:
