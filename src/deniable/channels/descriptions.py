@@ -78,15 +78,10 @@ def weights_from_json(value: Any) -> Floats:
     Raises `ChannelError` if a number is not whole, or a quotient is not exactly a float.
     """
     try:
-        denominator, weights = operator.index(value["denominator"]), value["weights"]
-        found = np.array(
-            [
-                [operator.index(each) / denominator for each in row]
-                if isinstance(row, list)
-                else operator.index(row) / denominator
-                for row in weights
-            ]
-        )
+        denominator = operator.index(value["denominator"])
+        weights = np.array(value["weights"], dtype=object)
+        floats = [operator.index(each) / denominator for each in weights.reshape(-1)]
+        found = np.array(floats).reshape(weights.shape)
     except (TypeError, KeyError, ValueError, ArithmeticError):
         raise ChannelError(
             f"{shown(value)} is not a denominator with whole-number weights; {EDITED}"

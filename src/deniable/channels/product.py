@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -149,7 +149,8 @@ class ProductChannel(Channel):
         return self._along_axes(lambda f, x: f.third_moments(x), reported, self.report_shape)
 
     def own_moments(self, power: int) -> Floats:
-        return reduce(_kron, (factor.own_moments(power) for factor in self.factors))
+        moments = list[Any](factor.own_moments(power) for factor in self.factors)
+        return np.asarray(reduce(np.kron, moments))
 
     def _along_axes(
         self,
@@ -193,8 +194,5 @@ class ProductChannel(Channel):
         return self.factors[position].exact_parity
 
     def _fill_matrix(self) -> Floats:
-        return reduce(_kron, (factor.matrix() for factor in self.factors))
-
-
-def _kron(left: Floats, right: Floats) -> Floats:
-    return np.asarray(np.kron(left, right))
+        matrices = list[Any](factor.matrix() for factor in self.factors)
+        return np.asarray(reduce(np.kron, matrices))

@@ -119,7 +119,7 @@ class SquareWave(InvertedMatrix):
 
     def _drawn_counts(self, true: Counts, generator: np.random.Generator) -> Counts:
         # Some records draw any cell with equal probabilities, the others a cell in their window.
-        anywhere = generator.binomial(true, min(self._low * self.reports, 1.0))
+        anywhere = generator.binomial(true, min(self._low_and_above[0] * self.reports, 1.0))
         reports = multinomial(generator, anywhere.sum(axis=-1), np.ones(self.reports))
         near = true - anywhere
         for cell in np.flatnonzero(near.reshape(-1, self.cells).any(axis=0)).tolist():
@@ -134,26 +134,24 @@ class SquareWave(InvertedMatrix):
         return inside / self.window, (1 - inside) / (self.cells - 1)
 
     @cached_property
-    def _low(self) -> float:
-        return float(self.exact_entries[1])
-
-    @cached_property
-    def _above(self) -> float:
-        """The difference of the probabilities within and outside of the window."""
+    def _low_and_above(self) -> tuple[float, float]:
+        """The probability outside of the window, and its difference to the one within."""
         high, low = self.exact_entries
-        return float(high - low)
+        return float(low), float(high - low)
 
     def reported(self, proportions: npt.ArrayLike) -> Floats:
-        sums = _sums_from_zero(self._fitting(proportions, "proportions"))
+        x, (low, above) = self._fitting(proportions, "proportions"), self._low_and_above
+        sums = np.insert(np.cumsum(x, axis=-1), 0, 0.0, axis=-1)
         ends = np.arange(1, self.reports + 1)
         first, last = np.maximum(ends - self.window, 0), np.minimum(ends, self.cells)
         near = sums[..., last] - sums[..., first]
-        return np.asarray(self._above * near + self._low * sums[..., -1:])
+        return np.asarray(above * near + low * sums[..., -1:])
 
     def expected(self, values: npt.ArrayLike) -> Floats:
-        sums = _sums_from_zero(self._fitting(values, "values", self.reports))
+        x, (low, above) = self._fitting(values, "values", self.reports), self._low_and_above
+        sums = np.insert(np.cumsum(x, axis=-1), 0, 0.0, axis=-1)
         near = sums[..., self.window :] - sums[..., : -self.window]
-        return np.asarray(self._above * near + self._low * sums[..., -1:])
+        return np.asarray(above * near + low * sums[..., -1:])
 
     @property
     def exact_parity(self) -> Fraction | None:
@@ -191,13 +189,6 @@ def window_half_width(cells: int, epsilon: float) -> int:
     else:
         share = (epsilon + math.expm1(-epsilon)) / (2 * (math.expm1(epsilon) - epsilon))
     return math.floor(share * cells)
-
-
-def _sums_from_zero(values: Floats) -> Floats:
-    """Return cumulative sums along the last axis, with a 0 before the first."""
-    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=sums[..., 1:])
-    return sums
 
 
 class SquareWaveOrMissing(DenseChannel):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats
 from deniable.channels.protocols import pure
@@ -87,9 +88,7 @@ def _hadamard_transform(values: Floats) -> Floats:
     found = np.array(values, dtype=float, order="C")
     length = found.shape[-1]
     within = min(length, LEAST_STRIDE)
-    bits = np.arange(within)
-    signs = 1.0 - 2.0 * (np.bitwise_count(bits[:, None] & bits) % 2)
-    found = found.reshape(-1, within) @ signs
+    found = found.reshape(-1, within) @ scipy.linalg.hadamard(within, dtype=float)
     stride = within
     while stride < length:
         pairs = found.reshape(-1, 2, stride)
