@@ -5,10 +5,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.release.small_releases import new_entry
 
 from deniable.cli import main
 from deniable.release import Ledger, RecordDigests
-from deniable.release.counting.ledger import LEDGER_VARIABLE, new_entry
+from deniable.release.counting.ledger import LEDGER_VARIABLE
 from deniable.schema import Part
 
 PEOPLE = RecordDigests("aa", 3, (5, 7))

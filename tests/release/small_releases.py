@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
-from deniable.release import KeyPlace, Ledger, protect
+from deniable.release import Entry, KeyPlace, Ledger, RecordDigests, protect
 from deniable.release.keys import KEY_FILE, PlaceOfKey
-from deniable.schema import Schema, schema_from_dict
+from deniable.schema import Part, Schema, schema_from_dict
 
 CATEGORIES = {
     "a": ("0", "1"),
@@ -151,6 +151,20 @@ def ledger_in(folder: Path) -> Path:
     if not folder.exists():
         Ledger.init(folder)
     return folder
+
+
+def new_entry(
+    population: str,
+    release: str,
+    plan: str,
+    records: RecordDigests,
+    epsilon: Any,
+    part: Part | None = None,
+    **changes: Any,
+) -> Entry:
+    """Return an entry for a ledger, from the facts that most tests give."""
+    given = {"population": population, "release": release, "plan": plan, "records": records}
+    return Entry(**given | {"epsilon": epsilon, "part": part} | changes)
 
 
 class NamedKeys(KeyPlace):

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
+from tests.release.small_releases import new_entry
 
 from deniable.errors import DataError, DeniableError
 from deniable.release import Entry, Ledger, RecordDigests
@@ -43,7 +44,6 @@ from deniable.release.counting.ledger import (
     LEDGER_VARIABLE,
     consent_needed,
     named_ledger,
-    new_entry,
 )
 from deniable.schema import Part, RecordBatch, schema_from_dict
 
@@ -85,7 +85,7 @@ def consent_for(
 ) -> str | None:
     """Return the consent that the next release needs, None for the first one."""
     entries = ledger.entries(population)
-    new = Entry(1, population, release, "", counted(epsilon), records, "", part)
+    new = new_entry(population, release, "", records, counted(epsilon), part)
     return consent_needed(new, entries) if entries else None
 
 
@@ -148,7 +148,7 @@ numbers = st.one_of(
 @given(st.lists(numbers, max_size=6))
 def test_the_total_is_exact(epsilons: list[Any]) -> None:
     kept = [counted(each) for each in epsilons]
-    entries = [Entry(1, "p", "r", "plan", each, PEOPLE, "now") for each in kept]
+    entries = [new_entry("p", "r", "plan", PEOPLE, each, time="now") for each in kept]
     read = [entry_from(Path("f"), content_of(each, KEY), KEY, "p", 1) for each in entries]
     assert read == entries
     if None in epsilons or math.inf in epsilons:
@@ -253,8 +253,9 @@ def test_the_bytes_of_an_entry_are_those_of_its_format() -> None:
     """Ledgers are shared by versions: the chain's head is the MAC of these bytes."""
     records = RecordDigests("ab" * 16, 2, (1, 2), (3,), ((4, 5),))
     time = "2026-01-02T03:04:05+00:00"
-    given = {"time": time, "epsilon": Fraction(3, 2), "records": records, "before": "5a"}
-    line, mac = content_of(Entry(2, "p", "a", "plan", **given), KEY).decode().splitlines()
+    given = {"number": 2, "time": time, "epsilon": Fraction(3, 2), "before": "5a"}
+    new = new_entry("p", "a", "plan", records, **given)
+    line, mac = content_of(new, KEY).decode().splitlines()
     assert line == (
         '{"format": 3, "number": 2, "population": "p", "release": "a", "plan": "plan", "time": '
         '"2026-01-02T03:04:05+00:00", "before": "5a", "epsilon": "1.5", "part": null, '
@@ -372,7 +373,7 @@ def test_names_that_are_no_names_are_refused(ledger: Ledger, name: str) -> None:
     for what in ("population", "release"):
         given = {"population": "p", "release": "r"} | {what: name}
         with pytest.raises(DeniableError, match=f"^{what} .*names in a ledger have"):
-            new_entry(**given, plan="", records=PEOPLE, epsilon=1)
+            ledger.reserve(new_entry(**given, plan="", records=PEOPLE, epsilon=1))
     assert ledger.populations() == ()
 
 
@@ -585,7 +586,7 @@ def test_no_truncated_entry_passes(three: Ledger) -> None:
 
 @given(st.data())
 def test_no_changed_byte_passes(data: st.DataObject) -> None:
-    entry = Entry(1, "p", "r", "plan", Fraction(7, 2), PEOPLE, "now")
+    entry = new_entry("p", "r", "plan", PEOPLE, Fraction(7, 2), time="now")
     whole = bytearray(content_of(entry, KEY))
     place = data.draw(st.integers(0, len(whole) - 1))
     whole[place] = data.draw(st.integers(0, 255).filter(lambda byte: byte != whole[place]))
@@ -649,7 +650,7 @@ def test_entries_of_two_histories_do_not_mix(
     """As where two copies of a ledger were used and then put together."""
     begun = datetime.fromisoformat(three.entries(POPULATION)[0].time)  # of both histories
     clock = SimpleNamespace(now=begun.astimezone)
-    monkeypatch.setattr("deniable.release.counting.ledger.datetime", clock)
+    monkeypatch.setattr("deniable.release.counting.entries.datetime", clock)
     folder = folder_of(three)
     shutil.copytree(three.folder, tmp_path / "copy")
     shutil.copy(folder / "000002.json", tmp_path / "kept")

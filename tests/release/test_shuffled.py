@@ -11,14 +11,22 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.release.small_releases import KINDS, known_key, made, plan_for, records, schema
+from tests.release.small_releases import (
+    KINDS,
+    known_key,
+    made,
+    new_entry,
+    plan_for,
+    records,
+    schema,
+)
 
 from deniable.errors import DeniableError
 from deniable.files import read_json
 from deniable.plans import MaskedPlan, MixedPlan, Plan, make_plan, make_questionnaire
 from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
 from deniable.release import Entry, Ledger, RecordDigests, protect_test
-from deniable.release.counting import new_entry, shuffled_total
+from deniable.release.counting import shuffled_total
 from deniable.release.counting.entries import RowOrder, content_of, entry_from
 from deniable.release.shuffled import shuffled_file
 from deniable.schema import Part, Schema, schema_from_dict
@@ -232,7 +240,7 @@ def reserved(
     consent = None
     for _ in range(2):
         try:
-            new = new_entry("all", release, "plan", PEOPLE, 4, more.get("part"), facts)
+            new = new_entry("all", release, "plan", PEOPLE, 4, more.get("part"), row_order=facts)
             return ledger.reserve(new, consent)
         except DeniableError as error:
             consent = str(error).split("give the consent '")[1].split("'")[0]

@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan
-from deniable.release.counting import Entry, Ledger, canonical
+from deniable.release.counting import Entry, Ledger, canonical, utc_now
 from deniable.release.keys import PRIVATE, PUBLIC, PlaceOfKey
 
 JOURNAL_FILE = "journal.json"
@@ -216,11 +215,6 @@ def refuse_another_plan(
 
 
 LOG: str = "log.jsonl"
-
-
-def utc_now() -> str:
-    """Return the time in UTC, in ISO 8601, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def plan_digest(plan: Plan) -> str:

@@ -64,7 +64,6 @@ from deniable.release.counting import (
     counted_epsilon,
     digest_of_file,
     named_ledger,
-    new_entry,
 )
 from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release
 from deniable.release.keys import (
@@ -267,8 +266,13 @@ def _publish(
     """Publish a release and return the SHA-256 of its list; None if another process did."""
     folder, population = release.folder, release.population
     release.refuse_failing_claims()
-    epsilon, part = counted_epsilon(release.plan.epsilon_in_ledger), release.plan.part
-    entry = new_entry(population, release.name, "", digests, epsilon, part)
+    entry = Entry(
+        population=population,
+        release=release.name,
+        epsilon=counted_epsilon(release.plan.epsilon_in_ledger),
+        part=release.plan.part,
+        records=digests,
+    )
     ledger.refuse_without_consent(entry, consent)
     warn_of_overlaps(ledger, entry)
     label = ledger.label(population, release.name)

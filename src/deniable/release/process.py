@@ -19,9 +19,8 @@ from deniable.release.counted import (
     entry_of,
     facts_of,
     plan_digest,
-    utc_now,
 )
-from deniable.release.counting import counted_epsilon, epsilon_text
+from deniable.release.counting import counted_epsilon, epsilon_text, utc_now
 from deniable.release.keys import PRIVATE
 from deniable.release.receipts import WITHDRAWN, refuse_other_files, sums_of
 from deniable.release.shuffled import shuffled_file, statement_of_file

@@ -14,10 +14,10 @@ from .entries import (
     canonical as canonical,
     counted_epsilon as counted_epsilon,
     epsilon_text as epsilon_text,
+    utc_now as utc_now,
 )
 from .ledger import (
     LEDGER_VARIABLE as LEDGER_VARIABLE,
     Ledger as Ledger,
     named_ledger as named_ledger,
-    new_entry as new_entry,
 )

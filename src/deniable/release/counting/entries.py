@@ -14,12 +14,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
@@ -36,7 +39,50 @@ _FINITE = re.compile(r"[0-9]+(\.[0-9]+|/[0-9]+)?")
 _EXACT = Context(prec=2000, traps=[Inexact])
 _COUNTED = Context(prec=9, rounding=ROUND_CEILING)
 _SHOWN = Context(prec=20, rounding=ROUND_CEILING)
-_PLAIN = ("number", "population", "release", "plan", "time", "before")
+
+
+def utc_now() -> str:
+    """Return the time in UTC, in ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _in_hexadecimal(digests: Sequence[int]) -> str:
+    return "".join(f"{value:0{DIGITS}x}" for value in digests)
+
+
+def _from_hexadecimal(text: str) -> tuple[int, ...]:
+    return tuple(int(text[at : at + DIGITS], 16) for at in range(0, len(text), DIGITS))
+
+
+def _text(epsilon: Number) -> str:
+    if epsilon == math.inf:
+        return "infinite"
+    exact = Fraction(epsilon)
+    try:
+        decimal = _EXACT.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+        return f"{decimal:f}"
+    except Inexact:
+        return str(exact)
+
+
+def _number(text: object) -> Number:
+    if text == "infinite":
+        return math.inf
+    if not (isinstance(text, str) and _FINITE.fullmatch(text)):
+        raise ValueError(f"epsilon {text!r}")
+    return Fraction(text)
+
+
+# As the file of an entry has them.
+Digests = Annotated[
+    tuple[int, ...], PlainValidator(_from_hexadecimal), PlainSerializer(_in_hexadecimal)
+]
+Exact = Annotated[Number, PlainValidator(_number), PlainSerializer(_text)]
+LocalExact = Annotated[
+    Fraction | None,
+    PlainValidator(lambda text: None if text is None else _number(text)),
+    PlainSerializer(lambda epsilon: None if epsilon is None else _text(epsilon)),
+]
 
 
 @dataclass(frozen=True)
@@ -51,10 +97,10 @@ class RecordDigests:
     """
 
     whole: str
-    records: int
-    rows: tuple[int, ...]
-    columns: tuple[int, ...] = ()
-    identifiers: tuple[tuple[int, ...], ...] = ()
+    records: Annotated[int, Field(alias="number")]
+    rows: Digests
+    columns: Digests = ()
+    identifiers: tuple[Digests, ...] = ()
 
 
 class Overlap(NamedTuple):
@@ -94,32 +140,33 @@ class RowOrder:
     A `unit` has at most so many records.
     """
 
-    epsilon: Fraction | None
+    epsilon: LocalExact
     order: str
     matched: tuple[str, ...] = ()
     unit: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
-    """The `epsilon`, a Fraction or math.inf, that is reserved for a `release` and never freed.
+    """The `epsilon` that is reserved for a `release` of a `population` and never freed.
 
-    The `number` counts the releases of a `population`, from 1. `plan` is a digest of name, plan and
-    key of the release, and `records` are digests under the key of the ledger. The `time` of the
-    reservation is in UTC. A `part` of the respondents answers; without it all of them do. `before`
-    is the MAC of the previous entry in hexadecimal, and empty for the first entry. Entries of
-    format 3 have no `row_order`.
+    A float epsilon counts as it is written, .1 as 1/10; None and math.inf are infinite. Capitals in
+    a population have no meaning. `plan` is a digest of name, plan and key of the release, and
+    `records` are digests under the key of the ledger. A `part` of the respondents answers; without
+    it all of them do. The `row_order` is for `shuffled_total`; entries of format 3 have none. The
+    ledger sets `number`, which counts the releases of the population from 1, and `before`, the MAC
+    of the previous entry in hexadecimal. The `time` of the reservation is in UTC.
     """
 
-    number: int
+    number: int = 1
     population: str
     release: str
-    plan: str
-    epsilon: Number
-    records: RecordDigests
-    time: str
-    part: Part | None = None
+    plan: str = ""
+    time: str = field(default_factory=utc_now)
     before: str = ""
+    epsilon: Exact
+    part: Part | None = None
+    records: RecordDigests
     row_order: RowOrder | None = None
 
     @property
@@ -152,17 +199,6 @@ def counted(epsilon: Number | None) -> Number:
     return exact
 
 
-def _text(epsilon: Number) -> str:
-    if epsilon == math.inf:
-        return "infinite"
-    exact = Fraction(epsilon)
-    try:
-        decimal = _EXACT.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-        return f"{decimal:f}"
-    except Inexact:
-        return str(exact)
-
-
 def epsilon_text(epsilon: Number) -> str:
     """Return an `epsilon` for readers: the exact text, or rounded up if that is long."""
     if epsilon == math.inf:
@@ -184,6 +220,9 @@ def counted_epsilon(epsilon: float) -> Number:
     return epsilon if math.isinf(epsilon) else Fraction(_COUNTED.create_decimal(Decimal(epsilon)))
 
 
+_ENTRY = TypeAdapter(Entry)
+
+
 def canonical(plan: Any) -> bytes:
     """Return plain JSON values, for example a `plan`, as the bytes from which digests are made."""
     return json.dumps(plan, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
@@ -191,32 +230,12 @@ def canonical(plan: Any) -> bytes:
 
 def content_of(entry: Entry, key: bytes) -> bytes:
     """Return the file of an `entry`: a line of JSON, and the MAC of that line under a `key`."""
-    values = {
-        "format": FORMAT if entry.row_order is None else WITH_ORDER,
-        **{name: getattr(entry, name) for name in _PLAIN},
-        "epsilon": _text(entry.epsilon),
-        "part": None if entry.part is None else asdict(entry.part),
-        "records": {
-            "whole": entry.records.whole,
-            "number": entry.records.records,
-            "rows": _in_hexadecimal(entry.records.rows),
-            "columns": _in_hexadecimal(entry.records.columns),
-            "identifiers": [_in_hexadecimal(each) for each in entry.records.identifiers],
-        },
-    }
-    if (order := entry.row_order) is not None:
-        epsilon = None if order.epsilon is None else _text(order.epsilon)
-        values["row_order"] = asdict(order) | {"epsilon": epsilon}
+    values = {"format": FORMAT if entry.row_order is None else WITH_ORDER}
+    values |= _ENTRY.dump_python(entry, by_alias=True)
+    if entry.row_order is None:
+        del values["row_order"]
     line = json.dumps(values)  # ASCII
     return f"{line}\n{_mac(line, key)}\n".encode("ascii")
-
-
-def _in_hexadecimal(digests: Sequence[int]) -> str:
-    return "".join(f"{value:0{DIGITS}x}" for value in digests)
-
-
-def _from_hexadecimal(text: str) -> tuple[int, ...]:
-    return tuple(int(text[at : at + DIGITS], 16) for at in range(0, len(text), DIGITS))
 
 
 def mac_of(entry: Entry, key: bytes) -> str:
@@ -240,25 +259,7 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
         values = json.loads(line)
         if values["format"] not in (FORMAT, WITH_ORDER):
             raise ValueError(f"format {values['format']!r}, which this version does not support")
-        part, epsilon, records = values["part"], values["epsilon"], values["records"]
-        if epsilon != "infinite" and not _FINITE.fullmatch(epsilon):
-            raise ValueError(f"epsilon {epsilon!r}")
-        if order := values["row_order"] if values["format"] == WITH_ORDER else None:
-            exact = None if order["epsilon"] is None else Fraction(order["epsilon"])
-            order |= {"epsilon": exact, "matched": tuple(order["matched"])}
-        entry = Entry(
-            **{name: values[name] for name in _PLAIN},
-            part=None if part is None else Part(**part),
-            epsilon=math.inf if epsilon == "infinite" else Fraction(epsilon),
-            row_order=order and RowOrder(**order),
-            records=RecordDigests(
-                records["whole"],
-                records["number"],
-                _from_hexadecimal(records["rows"]),
-                _from_hexadecimal(records["columns"]),
-                tuple(map(_from_hexadecimal, records["identifiers"])),
-            ),
-        )
+        entry = _ENTRY.validate_python(values)
         if (entry.number, entry.population.lower()) != (number, population.lower()):
             raise ValueError(f"it is entry {entry.number} of {entry.population!r}")
     except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:

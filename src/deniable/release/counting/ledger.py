@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from deniable.release.counting.entries import (
     Entry,
     Overlap,
     RecordDigests,
-    RowOrder,
     add_entry,
     canonical,
     counted,
@@ -35,7 +33,6 @@ from deniable.release.counting.entries import (
     overlap,
     read_chain,
 )
-from deniable.schema import Part
 
 KEY_FILE, POPULATIONS, TWO_PERSONS = "key", "populations", "two-persons"
 KEY_BYTES = 32
@@ -57,13 +54,15 @@ class Ledger:
     Examples
     --------
     >>> import tempfile
+    >>> from dataclasses import replace
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.init(f"{folder.name}/ledger")
     >>> people = RecordDigests("5ee1", records=2, rows=(17, 44))
-    >>> ledger.reserve(new_entry("survey", "first", "6f1a", people, 1.5)).number
+    >>> first = Entry(population="survey", release="first", epsilon=1.5, records=people)
+    >>> ledger.reserve(first).number
     1
     >>> consent = "release 2 of survey named second, total epsilon 3.5"
-    >>> ledger.reserve(new_entry("survey", "second", "70b2", people, 2), consent).number
+    >>> ledger.reserve(replace(first, release="second", epsilon=2), consent).number
     2
     >>> print(ledger.total("survey"))
     7/2
@@ -184,9 +183,10 @@ class Ledger:
 
         Raises `DeniableError` for a release that was begun with another plan, other records or
         another epsilon. Also for a further release without consent, for a consent to another total
-        or without an earlier release, and for a folder that cannot be written.
+        or without an earlier release, for a folder that cannot be written, and for an invalid
+        epsilon or name. Names have letters, digits, "_", "-" and ".".
         """
-        folder = self._folder_of(new.population)
+        new, folder = _checked(new), self._folder_of(new.population)
         with _as_errors(self.folder):
             for _ in range(ATTEMPTS):
                 entries = self.entries(new.population)
@@ -209,7 +209,7 @@ class Ledger:
 
     def refuse_without_consent(self, new: Entry, consent: str | None) -> None:
         """Raise the error of `reserve` if a `new` release has a wrong `consent`; count nothing."""
-        entries = self.entries(new.population)
+        new, entries = _checked(new), self.entries(new.population)
         if new.release not in [each.release for each in entries]:
             self._refuse_without_consent(new, entries, consent)
 
@@ -275,28 +275,10 @@ def _as_errors(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def new_entry(
-    population: str,
-    release: str,
-    plan: str,
-    records: RecordDigests,
-    epsilon: Number | None,
-    part: Part | None = None,
-    row_order: RowOrder | None = None,
-) -> Entry:
-    """Return the entry of a `release` of a `population` that begins now, for `Ledger.reserve`.
-
-    Names have letters, digits, "_", "-" and "."; the case of a population has no meaning. `plan` is
-    a digest of plan and key, and `records` are digests under the key of the ledger. The `epsilon`
-    is None or infinite if no finite epsilon holds. A float counts as it is written, .1 as 1/10;
-    `Fraction(epsilon)` is the exact float. The `part` of the respondents that answers is public; by
-    default all of them do. The `row_order` is for `shuffled_total`. Raises `DeniableError` for an
-    invalid name or epsilon.
-    """
-    _refuse_bad_name("population", population)
-    _refuse_bad_name("release", release)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Entry(1, population, release, plan, counted(epsilon), records, now, part, "", row_order)
+def _checked(new: Entry) -> Entry:
+    _refuse_bad_name("population", new.population)
+    _refuse_bad_name("release", new.release)
+    return replace(new, epsilon=counted(new.epsilon))
 
 
 def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
