@@ -160,10 +160,8 @@ def _wrong_argument(
     The arguments of the `function` are `given` by position or `named`. Arrays must be numbers.
     """
     signature = inspect.signature(function)
-    arguments = signature.bind(*given, **named).arguments
-    hints = {each: signature.parameters[each].annotation for each in arguments}
-    for name, value in arguments.items():
-        hint = hints[name]
+    for name, value in signature.bind(*given, **named).arguments.items():
+        hint = signature.parameters[name].annotation
         if isinstance(hint, str):  # of names that are imported only for mypy, nothing is known
             with suppress(NameError):
                 hint = eval(hint, getattr(function, "__globals__", {}))

@@ -28,7 +28,6 @@ from tests.release.small_releases import new_entry
 from deniable.errors import DataError, DeniableError
 from deniable.release import Entry, Ledger, RecordDigests
 from deniable.release.counted import entry_of, faults_of_entries, store_entry
-from deniable.release.counting.composition import total_of
 from deniable.release.counting.digests import Fingerprint, Sketch
 from deniable.release.counting.entries import (
     SKETCH_SIZE,
@@ -44,6 +43,7 @@ from deniable.release.counting.ledger import (
     LEDGER_VARIABLE,
     consent_needed,
     named_ledger,
+    total_of,
 )
 from deniable.schema import Part, RecordBatch, schema_from_dict
 

@@ -42,10 +42,8 @@ def refuse_overwriting(
         raise DeniableError(f"{out}: this file is in a published folder. Name a file elsewhere")
     if not out.is_file():
         return
-    start = b""
-    if beginning is not None:
-        with out.open("rb") as stream:
-            start = stream.read(BEGINNING)
+    with out.open("rb") as stream:
+        start = stream.read(BEGINNING)
     if beginning is None or not re.match(beginning, start, re.DOTALL):
         kept = f"not a {what} of deniable" if beginning else f"not replaced by a {what}"
         raise DeniableError(

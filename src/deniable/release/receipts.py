@@ -182,15 +182,12 @@ def refuse_other_settings(release: str, folder: Path, settings: Mapping[str, Any
 
     Also if the entry of the release is missing or damaged.
     """
-    if not (folder / PUBLIC).exists():
+    published = entry_of(folder).get("settings") if (folder / PUBLIC).exists() else None
+    if not isinstance(published, dict):
         return
-    changed: list[str] = []
-    published = entry_of(folder).get("settings")
-    if isinstance(published, dict):
-        # A missing file has no digest, and settings without a digest are not compared.
-        names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
-        changed = [name for name in names if published.get(name) != settings.get(name)]
-    if changed:
+    # A missing file has no digest, and settings without a digest are not compared.
+    names = [n for n in {**published, **settings} if settings.get(n, ...) is not None]
+    if changed := [name for name in names if published.get(name) != settings.get(name)]:
         raise DeniableError(
             f"release {release!r} is published in {folder / PUBLIC} with another "
             f"{' and '.join(changed)}; a second draw from the same records would add to the "

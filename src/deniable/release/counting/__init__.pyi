@@ -1,7 +1,3 @@
-from .composition import (
-    composed_epsilon as composed_epsilon,
-    shuffled_total as shuffled_total,
-)
 from .digests import (
     Fingerprint as Fingerprint,
     Sketch as Sketch,
@@ -19,5 +15,7 @@ from .entries import (
 from .ledger import (
     LEDGER_VARIABLE as LEDGER_VARIABLE,
     Ledger as Ledger,
+    composed_epsilon as composed_epsilon,
     named_ledger as named_ledger,
+    shuffled_total as shuffled_total,
 )
