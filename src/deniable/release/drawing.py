@@ -17,7 +17,7 @@ from deniable.errors import DeniableError, shown
 from deniable.files import PRIVATE_FILE, write_json, write_table
 from deniable.plans import Plan, plan_to_json
 from deniable.release.contents import PRODUCTION_NOTICE, write_documents
-from deniable.release.counting import RowOrder, counted_epsilon
+from deniable.release.counting import Entry, RecordDigests, RowOrder, counted_epsilon
 from deniable.release.keys import PLAN_FILE, ReleaseKey
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress, records_writer
@@ -137,6 +137,16 @@ class Release:
     def file_name(self) -> str:
         """Name of the protected file."""
         return f"{self.plan.protected_name}.{self.plan.schema.file.protected.kind}"
+
+    def entry(self, records: RecordDigests) -> Entry:
+        """Return the entry for a ledger, with digests of the `records`, before a key is made."""
+        return Entry(
+            population=self.population,
+            release=self.name,
+            epsilon=counted_epsilon(self.plan.epsilon_in_ledger),
+            part=self.plan.part,
+            records=records,
+        )
 
     def row_order(self, key: ReleaseKey) -> RowOrder | None:
         """Return the facts on the order of rows by a `key`; None if they change no total."""

@@ -61,7 +61,6 @@ from deniable.release.counting import (
     Ledger,
     RecordDigests,
     canonical,
-    counted_epsilon,
     digest_of_file,
     named_ledger,
 )
@@ -266,13 +265,7 @@ def _publish(
     """Publish a release and return the SHA-256 of its list; None if another process did."""
     folder, population = release.folder, release.population
     release.refuse_failing_claims()
-    entry = Entry(
-        population=population,
-        release=release.name,
-        epsilon=counted_epsilon(release.plan.epsilon_in_ledger),
-        part=release.plan.part,
-        records=digests,
-    )
+    entry = release.entry(digests)
     ledger.refuse_without_consent(entry, consent)
     warn_of_overlaps(ledger, entry)
     label = ledger.label(population, release.name)
