@@ -67,7 +67,7 @@ def key_at(
     folder: Path, place: KeyPlace = PLACE, label: str = LABEL, counted: bool = False
 ) -> ReleaseKey:
     """Return the key of a release in a folder; make it if there is none."""
-    return key_for("small", folder, label, counted, place)
+    return key_for(folder, place.of_release("small", label), counted)
 
 
 def interrupted(*_: object) -> None:

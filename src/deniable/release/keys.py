@@ -131,28 +131,28 @@ def key_from_seed(*facts: Any) -> ReleaseKey:
     return ReleaseKey(hashlib.sha256(canonical(["deniable key of a seed", *facts])).digest())
 
 
-def key_for(release: str, folder: Path, label: str, counted: bool, place: KeyPlace) -> ReleaseKey:
-    """Return the key of a production `release` in a `folder`; make it if there is none.
+def key_for(folder: Path, place: PlaceOfKey, counted: bool) -> ReleaseKey:
+    """Return the key of a production release in a `folder`; make it if there is none.
 
     The operating system's generator makes the key once, before anything is drawn. It is stored in a
-    file that only its owner can read (mode 0600), at the `place`, under the `label`. Raises
-    `DeniableError` if the key is lost, and the release was `counted` or has traces of a draw. Also
-    if the file system has no hard links.
+    file that only its owner can read (mode 0600), at the `place`. Raises `DeniableError` if the key
+    is lost, and the release was `counted` or has traces of a draw. Also if the file system has no
+    hard links.
     """
-    private, of_release = folder / PRIVATE, place.of_release(release, label)
-    file = of_release.file(private)
+    private = folder / PRIVATE
+    file = place.file(private)
     traces = [folder / PUBLIC] if (folder / PUBLIC).exists() else []
     traces += sorted(private.iterdir()) if private.is_dir() else []
     begun = [str(e) for e in traces if not e.name.startswith(".") and e.name != KEY_FILE]
     begun += ["its entry in the ledger"] if counted else []
     if begun and not file.exists():
         raise DeniableError(
-            f"release {release!r}: {begun[0]} exists, but the key that the release was begun with, "
-            f"{file}, does not: a new one could lead to a second draw from the same records. "
+            f"release {place.release!r}: {begun[0]} exists, but the key that the release was begun "
+            f"with, {file}, does not: a new one could lead to a second draw from the same records. "
             "Restore that file, name the place of the key, or give the release a new name"
         )
     _refuse_no_hard_links(folder)
-    if len(value := of_release.key(private)) != KEY_BYTES:
+    if len(value := place.key(private)) != KEY_BYTES:
         raise DeniableError(
             f"{file}: damaged, {len(value)} of {KEY_BYTES} bytes; restore it from a copy, or give "
             "the release a new name"

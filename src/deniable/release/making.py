@@ -71,6 +71,7 @@ from deniable.release.keys import (
     PUBLIC,
     TEST,
     KeyPlace,
+    PlaceOfKey,
     key_for,
     key_from_seed,
 )
@@ -140,7 +141,7 @@ def protect(
     `approval` is a file of `deniable.approve_plan`, which some ledgers require. `progress` receives
     a step, the number of records done, and the number of all (0: unknown yet).
     """
-    counting, place = named_ledger(ledger), place or KeyPlace()
+    counting = named_ledger(ledger)
     refuse_no_plan(plan)
     with refusals_logged(Path(folder), counting, plan, name or Path(folder).resolve().name):
         own = plan.for_population(population)
@@ -155,6 +156,8 @@ def protect(
         )
         matched = tuple(dict.fromkeys(matched))
         release = replace(release, data_source=data_source, matched=matched)
+        label = counting.label(release.population, release.name)
+        key_at = (place or KeyPlace()).of_release(release.name, label)
         _refuse_taken(release, counting)
         published = release.folder / PUBLIC
         state = state_of(Path(source)) if isinstance(source, str | Path) else None
@@ -180,12 +183,12 @@ def protect(
                 approved = approval_of(own, approval)
             release.refuse_records()
             try:
-                drawn = _publish(release, digests, counting, consent, place, settings, approved)
+                drawn = _publish(release, digests, counting, consent, key_at, settings, approved)
             except (DeniableError, OSError):
                 # Another process may have published it meanwhile, and removed drafts and key.
                 if not published.exists():
                     raise
-        _finish(release, counting, place, drawn, state)
+        _finish(release, counting, key_at, drawn, state)
 
 
 def protect_test(
@@ -258,19 +261,18 @@ def _publish(
     digests: RecordDigests,
     ledger: Ledger,
     consent: str | None,
-    place: KeyPlace,
+    place: PlaceOfKey,
     settings: Mapping[str, Any] | None,
     approved: Mapping[str, Any] | None,
 ) -> str | None:
     """Publish a release and return the SHA-256 of its list; None if another process did."""
-    folder, population = release.folder, release.population
+    folder = release.folder
     release.refuse_failing_claims()
     entry = release.entry(digests)
     ledger.refuse_without_consent(entry, consent)
     warn_of_overlaps(ledger, entry)
-    label = ledger.label(population, release.name)
-    counted = release.name in [each.release for each in ledger.entries(population)]
-    key = key_for(release.name, folder, label, counted, place)
+    counted = release.name in [each.release for each in ledger.entries(release.population)]
+    key = key_for(folder, place, counted)
     # The entry binds the release to its plan and, by a digest that reveals nothing, to its key. So
     # another key under the same name is refused, even if the whole folder is lost.
     bound = canonical([release.name, release.document, key.digest("ledger", [])])
@@ -289,8 +291,8 @@ def _publish(
         private.mkdir()
         release.draw(key, public, private, facts)
         drawn = _digest(release, ledger, public)
-        own, versions = place.of_release(release.name, label), current_versions()
-        store_journal(folder, Journal(own, digests.whole, release.document, drawn, versions))
+        versions = current_versions()
+        store_journal(folder, Journal(place, digests.whole, release.document, drawn, versions))
         for made in (private, public):
             sync_tree(made)
         for file in private.iterdir():
@@ -315,7 +317,7 @@ def _digest(release: Release, ledger: Ledger, public: Path) -> str:
 
 
 def _finish(
-    release: Release, ledger: Ledger, place: KeyPlace, drawn: str | None, records: Any
+    release: Release, ledger: Ledger, place: PlaceOfKey, drawn: str | None, records: Any
 ) -> None:
     """Verify the published files, remove the key, and write the receipt.
 
@@ -339,8 +341,7 @@ def _finish(
     sync_tree(public)
     for each in (folder, folder.parent):
         sync_to_disk(each)
-    own = place.of_release(release.name, ledger.label(release.population, release.name))
-    for known in {own.folder: own, journal.place.folder: journal.place}.values():
+    for known in {place.folder: place, journal.place.folder: journal.place}.values():
         known.remove(private)
     remove_abandoned(private)  # but not files that another process writes now
     for left in private.glob(".*"):
