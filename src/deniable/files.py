@@ -98,9 +98,9 @@ def put_once(file: Path, content: bytes) -> bool:
     disk. A killed process leaves the complete file or none, and perhaps a temporary file. Raises
     `DeniableError` if the file system has no hard links, and `OSError` for other failures.
     """
-    temporary = _synced_next_to(file, content)
     try:
-        file.hardlink_to(temporary)  # a rename would replace an existing file
+        with _synced_next_to(file, content) as temporary:
+            file.hardlink_to(temporary)  # a rename would replace an existing file
     except FileExistsError:
         return False
     except OSError as error:
@@ -110,8 +110,6 @@ def put_once(file: Path, content: bytes) -> bool:
             f"{file.parent}: its file system has no hard links, which are needed to create a file "
             "only once; name a folder on another file system"
         ) from None
-    finally:
-        temporary.unlink(missing_ok=True)
     sync_to_disk(file.parent)
     return True
 
@@ -121,16 +119,14 @@ def replace_durably(file: Path, content: bytes) -> None:
 
     A killed process leaves the complete former file, and perhaps a temporary file.
     """
-    temporary = _synced_next_to(file, content)
-    try:
+    with _synced_next_to(file, content) as temporary:
         temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
     sync_to_disk(file.parent)
 
 
-def _synced_next_to(file: Path, content: bytes) -> Path:
-    """Return a temporary file next to a `file`, with this `content` on the disk."""
+@contextmanager
+def _synced_next_to(file: Path, content: bytes) -> Iterator[Path]:
+    """Yield a temporary file next to a `file`, with this `content` on the disk."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -138,10 +134,9 @@ def _synced_next_to(file: Path, content: bytes) -> Path:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-    except BaseException:
+        yield Path(name)
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
-    return Path(name)
 
 
 def sync_to_disk(path: Path) -> None:

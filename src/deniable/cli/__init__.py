@@ -44,39 +44,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault(name, "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # categories in any script
+    problem: DeniableError
     try:
-        problem = _problem(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            import_module(f"deniable.cli.{options.module}").run(options)  # imported only now
         sys.stdout.flush()
+        return 0
     except BrokenPipeError:
         # The reader has ended. Buffered output must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
-    if problem is None:
-        return 0
-    print(f"deniable: error: {problem}", file=sys.stderr)
-    return NO_ANSWER if isinstance(problem, NoAnswerError) else FAULT
-
-
-def _problem(options: argparse.Namespace) -> DeniableError | None:
-    """Run a command, imported only now, and return its error if there is one."""
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            import_module(f"deniable.cli.{options.module}").run(options)
-    except BrokenPipeError:
-        raise
     except DeniableError as error:
-        return error
+        problem = error
     except MemoryError as error:
         what = str(error).partition(" for an array")[0] or "for this"
-        return DeniableError(f"not enough memory ({what}); request less at a time")
+        problem = DeniableError(f"not enough memory ({what}); request less at a time")
     except OSError as error:
         where = error.filename2 or error.filename or "the output"
         remedy = "make room there" if error.errno in FULL else "check the path"
-        return DeniableError(f"{where}: {error.strerror or error}; {remedy}")
-    return None
+        problem = DeniableError(f"{where}: {error.strerror or error}; {remedy}")
+    print(f"deniable: error: {problem}", file=sys.stderr)
+    return NO_ANSWER if isinstance(problem, NoAnswerError) else FAULT
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
