@@ -4,7 +4,6 @@ Exit codes: 0 for success, 1 if an answer does not exist, 2 for an invalid file,
 130 after Ctrl-C, 141 if the reader of the output has ended.
 """
 
-import argparse
 import errno
 import io
 import os
