@@ -259,9 +259,12 @@ def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     raise DataError(f"{path}: {problem}; restore the file or fit it again")
 
 
-def write_table(path: Path | str, table: "pd.DataFrame") -> None:
-    """Write `table` to `path` as CSV with 9 significant digits; equal tables give equal bytes."""
-    with written_whole(path) as temporary:
+def write_table(path: Path | str, table: "pd.DataFrame", *, private: bool = False) -> None:
+    """Write `table` to `path` as CSV with 9 significant digits; equal tables give equal bytes.
+
+    For `private` see `written_whole`.
+    """
+    with written_whole(path, private=private) as temporary:
         table.to_csv(
             temporary,
             index=False,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deniable.cli.outputs import refuse_inputs
 from deniable.errors import DeniableError
-from deniable.files import PRIVATE_FILE, read_table, write_table
+from deniable.files import read_table, write_table
 from deniable.plans import read_plan
 from deniable.release import (
     PRIVATE,
@@ -96,8 +96,7 @@ def _make_test_release(options: argparse.Namespace) -> None:
         to=TEST,
     )
     test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"
-    write_table(file, compare_test_release(test, options.file, options.test))
-    file.chmod(PRIVATE_FILE)
+    write_table(file, compare_test_release(test, options.file, options.test), private=True)
     print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")
     print(f"{file.parent}: reveals the original records; keep it confidential")
     print(f"{file}: estimates next to the original proportions")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.errors import DeniableError, shown
-from deniable.files import PRIVATE_FILE, write_json, write_table
+from deniable.files import write_json, write_table
 from deniable.plans import Plan, plan_to_json
 from deniable.release.contents import PRODUCTION_NOTICE, write_documents
 from deniable.release.counting import Entry, RecordDigests, RowOrder, counted_epsilon
@@ -215,8 +215,7 @@ class Release:
             owner |= self.plan.owner_tables(self.records.batches())
         for name, table in ({"risk": risk.table()} | owner).items():
             if len(table):
-                write_table(private / f"{name}.csv", table)
-                (private / f"{name}.csv").chmod(PRIVATE_FILE)
+                write_table(private / f"{name}.csv", table, private=True)
         respondents = rows
         if not self.plan.of_records:
             part, respondents = self.plan.part, len(self.records)
