@@ -1,7 +1,7 @@
 """Estimates of tables with their intervals, from counts of randomized values."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,13 +91,10 @@ class Estimator:
         if table.kept_back:
             sums = table.functionals if functionals is None else functionals
             return _by_bound(table, counted, sums, options)
+        own = _Part(table, table.channel, counted, options)
         if functionals is None:
-            limits, found = _limits_of_cells(table, counted, options), self.consistent(table)
-        else:
-            limits = _limits(table.channel, counted, functionals, options)
-            found = self._distribution(table)
-            found = replace(found, proportions=functionals @ found.proportions)
-        return _columns(table, table.channel, counted, functionals, limits, found, options)
+            return own.columns(None, own.limits_of_cells(), self.consistent(table))
+        return own.columns(functionals, own.limits(functionals), self._distribution(table))
 
     def unbiased(self, table: Table, options: EstimateOptions) -> tuple[Floats, Floats]:
         """Return the estimates of the cells of a `table` by `options`, and standard errors.
@@ -107,13 +104,12 @@ class Estimator:
         if not table.countable or table.kept_back:
             columns = self.columns(table, options)
             return columns["estimate"], columns["standard_error"]
-        counted = self.counted(table)
-        estimate, errors, *_ = _limits_of_cells(table, counted, options)
-        kept = table.invariant and table.weight == counted.weight
+        own = _Part(table, table.channel, self.counted(table), options)
+        estimate, errors, *_ = own.limits_of_cells()
+        kept = table.invariant and table.weight == own.counted.weight
         if kept and table.one_cluster and np.isnan(estimate).all():
-            estimate = table.functionals @ counted.proportions
-            own = _own_proportions(table, table.channel, counted, table.functionals, options)
-            errors = own["reported_standard_error"]
+            estimate = table.functionals @ own.counted.proportions
+            errors = own.own_proportions(table.functionals)["reported_standard_error"]
         return estimate, errors
 
     def _distribution(self, table: Table) -> Distribution:
@@ -167,56 +163,80 @@ def refuse_impossible(table: Table, counted: Counted) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Counted records of a table, all or those of a stratum, with the channel of their values."""
+
+    table: Table
+    channel: Channel
+    counted: Counted
+    options: EstimateOptions
+
+    def columns(
+        self, functionals: Floats | None, limits: Sequence[Floats], found: Distribution
+    ) -> ColumnValues:
+        """Return the columns of cells, or of sums of cells, with `limits`, by a distribution."""
+        table, shares, sums = self.table, self.counted.proportions, functionals
+        # Without `functionals`, the distribution is the one of the table's own cells.
+        proportions = found.proportions if sums is None else sums @ found.proportions
+        columns = columns_of([*limits, proportions], self.counted.records, self.options)
+        if table.returns_categories:
+            columns["reported"] = table.summed(shares) if sums is None else sums @ shares
+        if table.invariant:
+            columns |= self.own_proportions(table.functionals if sums is None else sums)
+        return columns | {"consistent_by": found.method, "likelihood_gap": found.gap}
+
+    def limits(self, functionals: Floats | None) -> list[Floats]:
+        """Return estimates, standard errors and limits; all are NaN if the matrix is singular."""
+        if self.channel.singular:
+            size = self.channel.size if functionals is None else len(functionals)
+            return [np.full(size, np.nan)] * 4
+        found = intervals_of(self.channel, self.counted, functionals, self.options)
+        return [found.estimate, found.standard_error, found.low, found.high]
+
+    def limits_of_cells(self) -> list[Floats]:
+        if not self.table.whole:
+            return self.limits(self.table.functionals)
+        return [part[self.table.order] for part in self.limits(None)]
+
+    def own_proportions(self, functionals: Floats) -> dict[str, Floats]:
+        """Return standard errors and limits of proportions of randomized values, unbiased here.
+
+        They follow from the normal distribution: [pram], (2.4) and (2.5), with weights see
+        `deniable.estimation.weighted_own_proportions`. They are NaN for pairs of clusters and for
+        other weights than the plan's, because the matrices are not invariant for such proportions.
+        """
+        counted, weighted = self.counted, self.counted.weighted
+        values = functionals @ counted.proportions
+        errors = np.full(len(values), np.nan)
+        if counted.weight == self.table.weight and self.table.one_cluster:
+            if weighted is None:
+                part = own_proportions(counted.tally, self.channel, functionals)
+            else:
+                part = weighted_own_proportions(weighted, self.channel, functionals)
+            errors = part.standard_errors(self.options.target)
+        reach = student(np.array(np.inf), self.options.confidence) * errors
+        return {
+            "reported_standard_error": errors,
+            "reported_ci_low": values - reach,
+            "reported_ci_high": values + reach,
+        }
+
+
 def _columns_within(
     table: Table, stratum: TableStratum, counted: Counted, options: EstimateOptions
 ) -> ColumnValues:
     functionals = table.functionals[:, stratum.at]
     if table.kept_back:
         return _by_bound(table, counted, functionals, options)
-    few = options.target == "population" and counted.counts.sum() < MIN_RECORDS
-    own = replace(options, target="file") if few else options
-    limits = _limits(stratum.channel, counted, functionals, own)
-    if few:  # one record cannot show how records of the population differ
-        limits = [limits[0], *[np.full(len(functionals), np.nan)] * 3]
-    found = consistent(counted.counts, stratum.channel)
-    found = replace(found, proportions=functionals @ found.proportions)
-    return _columns(table, stratum.channel, counted, functionals, limits, found, options)
-
-
-def _columns(
-    table: Table,
-    channel: Channel,
-    counted: Counted,
-    functionals: Floats | None,
-    limits: Sequence[Floats],
-    found: Distribution,
-    options: EstimateOptions,
-) -> ColumnValues:
-    columns = columns_of([*limits, found.proportions], counted.records, options)
-    sums = functionals
-    if table.returns_categories:
-        shares = counted.proportions
-        columns["reported"] = table.summed(shares) if sums is None else sums @ shares
-    if table.invariant:
-        sums = table.functionals if sums is None else sums
-        columns |= _own_proportions(table, channel, counted, sums, options)
-    return columns | {"consistent_by": found.method, "likelihood_gap": found.gap}
-
-
-def _limits_of_cells(table: Table, counted: Counted, options: EstimateOptions) -> list[Floats]:
-    if not table.whole:
-        return _limits(table.channel, counted, table.functionals, options)
-    return [part[table.order] for part in _limits(table.channel, counted, None, options)]
-
-
-def _limits(
-    channel: Channel, counted: Counted, functionals: Floats | None, options: EstimateOptions
-) -> list[Floats]:
-    """Return estimates, standard errors and limits; all are NaN if the matrix is singular."""
-    if channel.singular:
-        return [np.full(channel.size if functionals is None else len(functionals), np.nan)] * 4
-    found = intervals_of(channel, counted, functionals, options)
-    return [found.estimate, found.standard_error, found.low, found.high]
+    part = _Part(table, stratum.channel, counted, options)
+    if options.target == "population" and counted.counts.sum() < MIN_RECORDS:
+        # One record cannot show how records of the population differ.
+        estimate, *_ = replace(part, options=replace(options, target="file")).limits(functionals)
+        limits = [estimate, *[np.full(len(functionals), np.nan)] * 3]
+    else:
+        limits = part.limits(functionals)
+    return part.columns(functionals, limits, consistent(counted.counts, stratum.channel))
 
 
 def _by_bound(
@@ -236,28 +256,3 @@ def _by_bound(
     values, errors, low, high = bounded_proportions(own, functionals, *how)
     columns = columns_of([values, errors, low, high, values], counted.records, options)
     return columns | {"reported": values, "consistent_by": REPORTED}
-
-
-def _own_proportions(
-    table: Table, channel: Channel, counted: Counted, functionals: Floats, options: EstimateOptions
-) -> dict[str, Floats]:
-    """Return standard errors and limits of proportions of randomized values, unbiased here.
-
-    They follow from the normal distribution: [pram], (2.4) and (2.5), with weights see
-    `deniable.estimation.weighted_own_proportions`. They are NaN for pairs of clusters and for other
-    weights than the plan's, because the matrices are not invariant for such proportions.
-    """
-    values = functionals @ counted.proportions
-    errors = np.full(len(values), np.nan)
-    if counted.weight == table.weight and table.one_cluster:
-        if counted.weighted is None:
-            part = own_proportions(counted.tally, channel, functionals)
-        else:
-            part = weighted_own_proportions(counted.weighted, channel, functionals)
-        errors = part.standard_errors(options.target)
-    reach = student(np.array(np.inf), options.confidence) * errors
-    return {
-        "reported_standard_error": errors,
-        "reported_ci_low": values - reach,
-        "reported_ci_high": values + reach,
-    }
