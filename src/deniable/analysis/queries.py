@@ -12,7 +12,7 @@ from deniable.analysis.estimator import ColumnValues, Estimator
 from deniable.analysis.scores import Scores
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError, shown
-from deniable.records import Attribute
+from deniable.records import Attribute, Domain
 from deniable.responses import Table, cells_of
 from deniable.schema import MISSING, Column, Schema, number_text
 
@@ -192,21 +192,18 @@ def satisfying(
     estimator `known` has the responses, and `options` are the options of the estimates.
     """
     if table.countable:
-        cells = np.ones(table.cells.shape, dtype=bool)
-        for name, flags in conditions.items():
-            shape = [1] * len(table.cells)
-            shape[table.cells.position(name)] = -1
-            cells = cells & flags.reshape(shape)
-        return known.columns(table, options, cells.reshape(1, -1).astype(float))
-    sets = []
-    for side in table.sides:
-        holds = np.ones(side.cells.size, dtype=bool)
-        for attribute in side.cells:
-            if attribute.name in conditions:
-                own = cells_of(side.cells, side.cells.project([attribute.name]))
-                holds &= conditions[attribute.name][own]
-        sets.append(holds[None].astype(float))
+        return known.columns(table, options, _holding(conditions, table.cells))
+    sets = [_holding(conditions, side.cells) for side in table.sides]
     scores = Scores(known.source, table.sides, sets, known.weight, options.inverse)
     limits, records = scores.estimates(options)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
     return columns | {"consistent_by": "projection"}
+
+
+def _holding(conditions: Mapping[str, Flags], cells: Domain) -> Floats:
+    """Return 1 in the `cells` that satisfy all conditions on their attributes, shape (1, cells)."""
+    holds = np.ones(cells.size, dtype=bool)
+    for attribute in cells:
+        if attribute.name in conditions:
+            holds &= conditions[attribute.name][cells_of(cells, cells.project([attribute.name]))]
+    return holds[None].astype(float)
