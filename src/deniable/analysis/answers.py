@@ -179,10 +179,10 @@ def cells_as_columns(
 
 def tables_of(names: Names | Tables) -> list[tuple[str, ...]]:
     """Return the tables in `names`, or all pairs of columns; raise `DeniableError` without any."""
-    own = [(each,) if isinstance(each, str) else tuple(each) for each in names]
-    if isinstance(names, str) or all(len(each) == 1 for each in own):
-        flat = (names,) if isinstance(names, str) else [each[0] for each in own]
-        own = list(combinations(flat, 2))
+    each_named = [names] if isinstance(names, str) else names
+    own = [(each,) if isinstance(each, str) else tuple(each) for each in each_named]
+    if all(len(each) == 1 for each in own):
+        own = list(combinations([name for (name,) in own], 2))
     if not own or min(map(len, own)) < 2:
         raise DeniableError("pairs of one column; name at least two")
     return own

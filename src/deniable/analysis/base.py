@@ -7,9 +7,7 @@ from typing import Any
 from deniable.analysis.answers import TARGETS, EstimateOptions, Names, Targets
 from deniable.analysis.estimator import Estimator
 from deniable.analysis.results import plan_in
-from deniable.channels import Inverse
 from deniable.errors import DataError
-from deniable.estimation import CONFIDENCE
 from deniable.plans import Plan, refuse_no_plan
 from deniable.records import Domain
 from deniable.responses import Responses, Table, protected_file
@@ -42,14 +40,10 @@ class ReleaseSource:
         return self.responses.records
 
     def _estimator(
-        self,
-        weight: str | None = None,
-        target: Targets = "population",
-        confidence: float = CONFIDENCE,
-        inverse: Inverse = "least",
+        self, weight: str | None = None, target: Targets = "population", **options: Any
     ) -> tuple[Estimator, list[EstimateOptions]]:
         targets = TARGETS if target == "both" else (target,)
-        wanted = [EstimateOptions(each, confidence, inverse) for each in targets]
+        wanted = [EstimateOptions(each, **options) for each in targets]
         return Estimator(self.responses, weight), wanted
 
     def _named(self, names: Names | None) -> tuple[str, ...]:

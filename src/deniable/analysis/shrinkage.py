@@ -67,13 +67,12 @@ def _of_two_blocks(
     """
     factors = cast(ProductChannel, channel).factors
     shares = counted.proportions.reshape([factor.reports for factor in factors])
-    scores = []
-    for attribute in domain:
-        at = next(number for number, block in enumerate(blocks) if attribute.name in block.names)
-        cells = cells_of(blocks[at], blocks[at].project([attribute.name]))
-        scores.append(factors[at].solve(np.eye(attribute.size)[:, cells]))
-        if at == 1 and len(scores) == 1:
-            shares = shares.T
+    if domain.names[0] not in blocks[0].names:
+        blocks, factors, shares = blocks[::-1], factors[::-1], shares.T
+    scores = [
+        factor.solve(np.eye(attribute.size)[:, cells_of(block, block.project([attribute.name]))])
+        for attribute, block, factor in zip(domain, blocks, factors, strict=True)
+    ]
     joint = scores[0] @ shares @ scores[1].T
     pairs = zip(scores, (joint.sum(axis=1), joint.sum(axis=0)), strict=True)
     one, other = (((own - margin[:, None]) ** 2).sum(axis=0) for own, margin in pairs)
