@@ -3,21 +3,15 @@
 from pathlib import Path
 
 from deniable.display import save
-from deniable.files import kept_private, read_json, read_table, write_table
+from deniable.files import kept_private, write_table
 
 from reproduction.pipeline import job
-from reproduction.report import plot_errors, sweep_table
+from reproduction.report import plot_errors, read_releases, sweep_table
 
 with job(snakemake):
     given, made, settings = snakemake.input, snakemake.output, snakemake.params.settings
-    kinds = ("check", "margins", "pairs")
-    documents, tables = {}, {}
-    for name, public, *files in zip(
-        settings, given.releases, given.checks, given.margins, given.pairs, strict=True
-    ):
-        documents[name] = read_json(Path(public, "plan.json"))
-        tables[name] = dict(zip(kinds, map(read_table, files), strict=True))
-    table = sweep_table(settings, documents, tables)
+    releases = read_releases(given.releases, [*given.margins, *given.pairs], given.checks)
+    table = sweep_table(settings, releases)
     if snakemake.params.private:
         kept_private(Path(made.table).parent)
     write_table(made.table, table)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.report.contents import ReleaseFiles
 from reproduction.report.release_errors import plot_errors, release_errors, sweep_table
 
 NOTE = pd.DataFrame({"note": ["none of this kind"]})
@@ -88,11 +89,11 @@ def test_the_table_has_settings_and_exact_epsilon_and_the_figure_shows_it() -> N
     settings: dict[str, Any] = {"one": {"epsilon": 1, "joint": [["a", "b"]]}}
     settings["two"] = {"epsilon": 2, "joint": []}
     release = {"records": 50, "data_source": "surrogate"}
-    documents = {
-        name: {"unit": "a record", "epsilon": {"record": epsilon}, "release": release}
-        for name, epsilon in (("one", 0.99), ("two", "inf"))
-    }
-    table = sweep_table(settings, documents, {name: categories() for name in settings})
+    files = []
+    for name, epsilon in (("one", 0.99), ("two", "inf")):
+        own = {"release": release | {"name": name}, "epsilon": {"record": epsilon}}
+        files.append(ReleaseFiles({"unit": "a record", **own}, categories()))
+    table = sweep_table(settings, files)
     assert list(table.columns[:6]) == [
         "release",
         "epsilon",

@@ -33,9 +33,8 @@ from reproduction.papers.catalog import (
     TABLES,
 )
 from reproduction.papers.pram.in_short import INVARIANT
-from reproduction.report import render as report
+from reproduction.report import own_sections, render as report
 from reproduction.report.contents import Contents, ReleaseFiles, gather
-from reproduction.report.own_sections import is_run_of_findings
 from reproduction.report.render import render
 from reproduction.study import SIGN
 from reproduction.study.pages import Page
@@ -775,13 +774,12 @@ def test_findings_are_about_a_run_of_their_seed_and_size(
     sizes["pram_weights"] = pd.DataFrame({"replicates": [50]})
     sizes["multirr_linkage"] = pd.DataFrame({"replicates": [3]})  # filled by no study
     settings = {"tables": sizes, "findings": findings} | changes
-    assert is_run_of_findings(dataclasses.replace(contents, **settings)) == same
+    assert own_sections.findings(dataclasses.replace(contents, **settings))["as_written"] == same
 
 
 def test_findings_are_about_no_surrogate(of_surrogate: Contents) -> None:
-    assert not is_run_of_findings(
-        dataclasses.replace(of_surrogate, findings="seed 1, up to 50 replicates")
-    )
+    written = dataclasses.replace(of_surrogate, findings="seed 1, up to 50 replicates")
+    assert not own_sections.findings(written)["as_written"]
 
 
 def test_the_run_is_described(page: str, contents: Contents) -> None:

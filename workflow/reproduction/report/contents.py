@@ -65,7 +65,7 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     return Contents(
         tables={Path(path).stem: read_table(path) for path in [*files.tables, *files.audits]},
         figures={Path(path).stem: Path(path).read_text(encoding="utf-8") for path in files.figures},
-        releases=_read_releases(files),
+        releases=read_releases(files.releases, files.estimates, files.checks),
         sources=sources,
         findings=Path(files.findings).read_text(encoding="utf-8"),
         facts=run_facts(),
@@ -74,14 +74,17 @@ def gather(files: Any, config: Mapping[str, Any]) -> Contents:
     )
 
 
-def _read_releases(files: Any) -> list[ReleaseFiles]:
+def read_releases(
+    releases: Iterable[str], estimates: Iterable[str], checks: Iterable[str]
+) -> list[ReleaseFiles]:
+    """Read `releases`, public folders or receipts, with tables of `estimates` and `checks`."""
     tables: dict[str, dict[str, pd.DataFrame]] = {}
-    for path in map(Path, files.estimates):
+    for path in map(Path, estimates):
         if path.suffix == ".csv":  # synthetic records are not shown
             tables.setdefault(path.parent.name, {})[path.stem] = read_table(path)
-    for path in map(Path, files.checks):
+    for path in map(Path, checks):
         tables.setdefault(path.stem, {})["check"] = read_table(path)
-    documents = [read_json(folder / "plan.json") for folder in public_folders(files.releases)]
+    documents = [read_json(folder / "plan.json") for folder in public_folders(releases)]
     return [ReleaseFiles(each, tables.get(each["release"]["name"], {})) for each in documents]
 
 

@@ -88,27 +88,22 @@ def _claims_at_once(tables: Tables) -> tuple[dict[str, dict[str, Row]], Counter[
 
 
 def findings(contents: Contents) -> Row:
-    """Return the findings in `contents`, and whether they describe the current run."""
-    return {"findings": contents.findings, "as_written": is_run_of_findings(contents)}
-
-
-def is_run_of_findings(contents: Contents) -> bool:
-    """Return whether `contents` has the data, seed and number of replicates of the findings."""
+    """Return the findings in `contents`, and whether they have its data, seed and replicates."""
     headline = re.search(r"seed\s(\d+),\sup\sto\s([\d,]+)\sreplicates", contents.findings)
     runs = contents.runs(TABLES)
-    return (
+    of_run = (
         headline is not None
         and bool(runs)
         and int(headline[1]) == contents.seed
         and runs[-1] == int(headline[2].replace(",", ""))
         and not contents.surrogate
     )
+    return {"findings": contents.findings, "as_written": of_run}
 
 
 def run(contents: Contents) -> Row:
     """Return papers, data sources, seed, versions and config of the run from `contents`."""
-    shown = ("sources", "seed", "facts", "config")
-    return {"papers": PAPERS} | {name: getattr(contents, name) for name in shown}
+    return {"papers": PAPERS} | vars(contents)
 
 
 OWN: Mapping[str, Callable[[Contents], Row]] = {

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from deniable.display import Row, style
 from deniable.errors import from_extras
 
+from reproduction.report.contents import ReleaseFiles
 from reproduction.report.own_sections import epsilon_of, of_all_records
 from reproduction.study import texts, where
 
@@ -102,27 +103,24 @@ def _numbers(check: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def sweep_table(
-    settings: Mapping[str, Mapping[str, Any]],
-    documents: Mapping[str, Mapping[str, Any]],
-    tables: Mapping[str, Mapping[str, pd.DataFrame]],
+    settings: Mapping[str, Mapping[str, Any]], releases: Iterable[ReleaseFiles]
 ) -> pd.DataFrame:
-    """Return the errors of all releases of a grid, with their settings and exact ε.
+    """Return the errors of all `releases` of a grid, with their `settings` and exact ε.
 
-    The keys of all arguments are names of releases: `settings` are from the grid, `documents` are
-    the public ``plan.json``, and `tables` are as for `release_errors`. The columns are ``release``,
-    the options, ``exact_epsilon`` (of a record), ``unit``, ``records``, the columns of
+    The settings are from the grid, by name of the release. The columns are ``release``, the
+    options, ``exact_epsilon`` (of a record), ``unit``, ``records``, the columns of
     `release_errors`, and ``data_source``.
     """
     rows: list[Row] = []
-    for name, options in settings.items():
-        document = documents[name]
-        release = document["release"]
+    for files in releases:
+        document, release = files.document, files.document["release"]
+        options = settings[release["name"]]
         texts_of = {k: json.dumps(v) for k, v in options.items() if isinstance(v, list | dict)}
-        about = {"release": name, **options, **texts_of}
+        about = {"release": release["name"], **options, **texts_of}
         about["exact_epsilon"] = epsilon_of(document["epsilon"]["record"])
         about |= {"unit": document["unit"], "records": release["records"]}
         source = {"data_source": release["data_source"]}
-        rows += [about | errors | source for errors in release_errors(tables[name])]
+        rows += [about | errors | source for errors in release_errors(files.tables)]
     return pd.DataFrame(rows)
 
 
