@@ -1,6 +1,7 @@
 """What ``make check`` says of results that are not what was made."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,14 +9,20 @@ import check_provenance
 from deniable.files import sha256, write_json, write_text
 from deniable.release.receipts import RECEIPT, SUMS, receipt_of
 
-from reproduction.pipeline.provenance import JobProvenance, provenance_path, recorded
+from reproduction.pipeline.provenance import provenance_path, recorded
 
 RESULTS = Path("results")
 DATA, CHUNK, TABLE = "results/data/a.parquet", "results/studies/c.csv", "results/tables/t.csv"
 
 
+def job(rule: str, inputs: list[str], output: Path | str) -> SimpleNamespace:
+    """Return a job as Snakemake gives it to a script."""
+    given = {"input": inputs, "output": [output], "params": {"code": "0"}, "config": {}}
+    return SimpleNamespace(rule=rule, **given)
+
+
 def make(inputs: list[str], output: str, text: str) -> None:
-    with recorded(JobProvenance("rule", tuple(inputs), (output,), {"code": "0"}, {}, Path())):
+    with recorded(job("rule", inputs, output), Path()):
         write_text(output, text)
 
 
@@ -53,15 +60,13 @@ def release(name: str, *, test: bool | None) -> Path:
     write_text(public / "protected.csv", "one\n")
     if test:
         for made in (public, private):
-            with recorded(
-                JobProvenance("protect", (DATA,), (str(made),), {"code": "0"}, {}, Path())
-            ):
+            with recorded(job("protect", [DATA], made), Path()):
                 pass
         return folder
     files = [public / each for each in ("protected.csv", "plan.json")]
     write_text(public / SUMS, "".join(f"{sha256(each)}  {each.name}\n" for each in files))
     receipt = folder / RECEIPT
-    with recorded(JobProvenance("publish", (DATA,), (str(receipt),), {"code": "0"}, {}, Path())):
+    with recorded(job("publish", [DATA], receipt), Path()):
         write_json(receipt, receipt_of(name, public))
     return folder
 
@@ -140,7 +145,7 @@ def test_what_was_made_from_another_state_of_its_inputs_is_named() -> None:
 
 def test_a_folder_is_a_result_as_a_whole() -> None:
     folder = RESULTS / "releases" / "tried" / "matrices"
-    with recorded(JobProvenance("rule", (), (str(folder),), {"code": "0"}, {}, Path())):
+    with recorded(job("rule", [], folder), Path()):
         write_text(folder / "one.csv", "1\n")
     assert faults(TABLE) == []
     write_text(folder / "two.csv", "2\n")

@@ -1,8 +1,8 @@
 """What is recorded beside a result holds the result to what was made, and tells of no machine."""
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ from deniable.files import sha256, write_json, write_text
 from deniable.release.receipts import SUMS, receipt_of
 
 from reproduction.pipeline.provenance import (
-    JobProvenance,
     content_digest,
     provenance_path,
     read_provenance,
@@ -26,6 +25,7 @@ DATA = "results/data/people.parquet"
 OTHER = "results/data/other.parquet"
 TABLE = "results/tables/counts.csv"
 RELEASES = [{"name": "tried", "mode": "test"}, {"name": "real", "mode": "production"}]
+SCRIPT = Path("script.py")
 CONFIG = {"seed": 7, "data": {"mirror": "/somewhere"}, "releases": RELEASES}
 
 
@@ -41,20 +41,20 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def obtain(text: str) -> None:
     """Leave a published file, and its source with a record, as the job that obtains it."""
     write_text(RAW, text)
-    with recorded(making([], [SOURCE])):
+    with recorded(making([], [SOURCE]), SCRIPT):
         write_json(SOURCE, {"kind": "published", "sha256": sha256(RAW)})
 
 
-def making(inputs: list[str], outputs: list[str], **changed: Any) -> JobProvenance:
+def making(inputs: list[str], outputs: list[str], **changed: Any) -> SimpleNamespace:
     """Return a job with the parameters of a usual rule."""
     params = {"code": "0123456789abcdef", "epsilon": 1.0, "grid": {"p": [0.5], "k": [2]}}
-    usual = JobProvenance("count", tuple(inputs), tuple(outputs), params, CONFIG, Path("script.py"))
-    return replace(usual, **changed)
+    usual = {"input": inputs, "output": outputs, "params": params, "config": CONFIG}
+    return SimpleNamespace(rule="count", **(usual | changed))
 
 
 def make(inputs: list[str], outputs: list[str], text: str = "one\n", **changed: Any) -> Any:
     """Run a job that writes `text`; return what is recorded of its first output."""
-    with recorded(making(inputs, outputs, **changed)):
+    with recorded(making(inputs, outputs, **changed), SCRIPT):
         for output in outputs:
             write_text(output, text)
     return read_provenance(outputs[0])
@@ -77,7 +77,7 @@ def test_data_are_inherited_from_job_to_job() -> None:
     for folder in ("surrogates", "networks"):
         write_text(f"resources/{folder}/adult.json", "{}")
     write_text("resources/published/table.csv", "1\n")
-    with recorded(making([], [SOURCE])):
+    with recorded(making([], [SOURCE]), SCRIPT):
         write_json(SOURCE, {"kind": "surrogate", "sha256": None})
     make([SOURCE, "resources/surrogates/adult.json"], [DATA])
     make(["resources/networks/adult.json"], ["results/data/networks/a.parquet"])
@@ -134,7 +134,7 @@ def test_a_damaged_input_is_refused_before_anything_is_made() -> None:
     make([SOURCE], [TABLE])
     before = Path(TABLE).read_bytes(), provenance_path(TABLE).read_bytes()
     Path(DATA).write_text("two\n")
-    with pytest.raises(DataError) as refused, recorded(making([DATA], [TABLE])):
+    with pytest.raises(DataError) as refused, recorded(making([DATA], [TABLE]), SCRIPT):
         raise AssertionError
     assert str(refused.value).startswith(f"{DATA}: damaged or edited since it was made (SHA-256 ")
     assert str(refused.value).endswith("delete it and start again: Snakemake recreates it")
@@ -167,8 +167,8 @@ def test_what_has_no_record_is_taken_as_it_is_and_named() -> None:
     assert record["data"] == {}
 
 
-def fail_at_work(job: JobProvenance) -> None:
-    with recorded(job):
+def fail_at_work(job: SimpleNamespace) -> None:
+    with recorded(job, SCRIPT):
         # Nor is there one while the block runs.
         assert not provenance_path(TABLE).exists()
         write_text(TABLE, "half\n")
@@ -195,7 +195,7 @@ def test_what_a_killed_job_left_half_written_is_removed() -> None:
 
 
 def test_an_output_that_was_not_made_has_no_record() -> None:
-    with recorded(making([SOURCE], [TABLE])):
+    with recorded(making([SOURCE], [TABLE]), SCRIPT):
         pass
     assert read_provenance(TABLE) is None
 
@@ -231,7 +231,7 @@ ONCE = {"code": None, "seed": None, "steps": ["files:sha256"]}
 
 def receive(**changed: Any) -> Any:
     """Leave the receipt of what is published, as a job does; return what is recorded of it."""
-    with recorded(making([DATA], [RECEIPT], **{"params": ONCE} | changed)):
+    with recorded(making([DATA], [RECEIPT], **{"params": ONCE} | changed), SCRIPT):
         write_json(RECEIPT, receipt_of("real", PUBLISHED.parent), private=True)
     return read_provenance(RECEIPT)
 
@@ -266,7 +266,7 @@ def test_no_hash_of_true_records_goes_on_from_a_receipt() -> None:
 @pytest.mark.usefixtures("received")
 def test_a_test_release_keeps_its_hashes() -> None:
     folder = "results/releases/tried/public"
-    with recorded(making([DATA], [folder])):
+    with recorded(making([DATA], [folder]), SCRIPT):
         write_text(Path(folder) / "plan.json", "{}")
     record: Any = read_provenance(folder)
     assert record["inputs"] == {DATA: sha256(DATA)}
@@ -305,7 +305,7 @@ def test_a_receipt_that_is_made_again_keeps_the_record_of_the_draw(received: Any
     other = {"config": CONFIG | {"seed": 8}, "params": ONCE | {"steps": ["files:read_json"]}}
     assert receive(**other) == received
     Path(RECEIPT).unlink()
-    with pytest.raises(ZeroDivisionError), recorded(making([DATA], [RECEIPT], **other)):
+    with pytest.raises(ZeroDivisionError), recorded(making([DATA], [RECEIPT], **other), SCRIPT):
         raise ZeroDivisionError
     assert receive(**other) == received
     # Of another draw, if ever there is one, what is recorded is its own.

@@ -13,7 +13,7 @@ from deniable.errors import BoundsWarning, DeniableError
 from deniable.files import write_json
 
 from reproduction.pipeline.environment import remedy
-from reproduction.pipeline.provenance import JobProvenance, recorded
+from reproduction.pipeline.provenance import recorded
 
 LOGS, BENCHMARKS, CPU_SUFFIX = Path("results/logs"), Path("results/benchmarks"), ".cpu.json"
 NOT_ENDED = """\
@@ -82,15 +82,10 @@ def job(snakemake: Any) -> Iterator[Callable[[str], None]]:
     log = Path(snakemake.log[0])
     # Snakemake runs a copy: .snakemake/scripts/tmpXXXX.<script>.
     script = Path(sys.argv[0]).name.partition(".")[2]
-    making = JobProvenance(
-        rule=snakemake.rule,
-        inputs=tuple(map(str, snakemake.input)),
-        outputs=tuple(map(str, snakemake.output)),
-        params=dict(snakemake.params.items()),
-        config=snakemake.config,
-        script=Path(snakemake.scriptdir, script),
-    )
-    with logged(log, snakemake.rule) as say, recorded(making):
+    with (
+        logged(log, snakemake.rule) as say,
+        recorded(snakemake, Path(snakemake.scriptdir, script)),
+    ):
         yield say
     if snakemake.bench_iteration is not None:
         # Snakemake's benchmark samples a job every half minute and misses the time after that.

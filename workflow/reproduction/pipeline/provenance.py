@@ -17,7 +17,7 @@ from typing import Any
 from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 
-from reproduction.pipeline.code_digest import code_digest, parts_of, versions
+from reproduction.pipeline.code_digest import code_digest, digest_of, parts_of, versions
 
 SOURCE_VARIABLE = "DENIABLE_SOURCE"
 """Environment variable with the folder of the workflow's own files."""
@@ -37,18 +37,6 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class JobProvenance:
-    """All properties of a job that determine its results."""
-
-    rule: str  # its name
-    inputs: tuple[str, ...]  # paths as in the rule, relative to the folder of the project
-    outputs: tuple[str, ...]  # paths in the same form
-    params: Mapping[str, Any]  # the digest ``code``, and the settings of the job
-    config: Mapping[str, Any]  # of the run
-    script: Path  # of a rule without a digest ``code``
-
-
-@dataclass(frozen=True)
 class Verified:
     """A file: its `label`, its `sha256`, and its provenance metadata (`record`), if any."""
 
@@ -58,23 +46,24 @@ class Verified:
 
 
 @contextmanager
-def recorded(making: JobProvenance) -> Iterator[None]:
+def recorded(snakemake: Any, script: Path) -> Iterator[None]:
     """Verify the inputs of a job, run the block that makes its outputs, and record the outputs.
 
-    The job is `making`. Before the block begins, this function removes old metadata of the outputs
-    and half-written files, so metadata always describe the file next to them. A result that is made
-    only once keeps the metadata of the job that first made it, as long as the file stays the same.
-    A `DataError` reports each input that differs from its metadata, and inputs that depend on
-    different states of one file.
+    `snakemake` is the object that Snakemake passes to the `script` of the job. Before the block
+    begins, this function removes old metadata of the outputs and half-written files, so metadata
+    always describe the file next to them. A result that is made only once keeps the metadata of the
+    job that first made it, as long as the file stays the same. A `DataError` reports each input
+    that differs from its metadata, and inputs that depend on different states of one file.
     """
-    about = _about(making, verified(making.inputs))
-    for output in making.outputs:
+    about = _about(snakemake, script, verified(map(str, snakemake.input)))
+    outputs = [str(output) for output in snakemake.output]
+    for output in outputs:
         if not about["made_once"]:
             provenance_path(output).unlink(missing_ok=True)
         remove_leftovers(output)
         remove_leftovers(provenance_path(output))
     yield
-    for output in making.outputs:
+    for output in outputs:
         if not Path(output).exists():
             continue  # Snakemake reports a missing output
         record: Record = {"file": label(output), "sha256": content_digest(output)} | about
@@ -91,7 +80,7 @@ def recorded(making: JobProvenance) -> Iterator[None]:
             # Readable by the owner only if it has hashes of original records.
             private = name.startswith(f"{DATA}/") or _is_receipt(name)
             # If there is a production release, hashes of records are not published.
-            releases = making.config.get("releases", ())
+            releases = snakemake.config.get("releases", ())
             closed = any(each.get("mode") == "production" for each in releases)
             write_json(provenance_path(output), record, private=private, closed=closed)
 
@@ -150,22 +139,23 @@ def verified(paths: Iterable[str]) -> list[Verified]:
     return found
 
 
-def _about(making: JobProvenance, inputs: Sequence[Verified]) -> Record:
-    code = making.params.get("code")
-    settings = {key: value for key, value in making.params.items() if key != "code"}
-    digest = code or code_digest(making.script)
+def _about(snakemake: Any, script: Path, inputs: Sequence[Verified]) -> Record:
+    params, config = dict(snakemake.params.items()), snakemake.config
+    code = params.get("code")
+    settings = {key: value for key, value in params.items() if key != "code"}
+    digest = code or code_digest(script)
     unrecorded = [each.label for each in inputs if each.record is None]
     return {
-        "rule": making.rule,
+        "rule": snakemake.rule,
         # A rule without a digest of code is never re-run because of newer code.
         "made_once": not code,
         "code": digest,
         "parts": parts_of(digest),
-        "settings": digest_of_values(settings),
+        "settings": _digest_of_values(settings),
         "asked": settings,
         # The seed of the run, also for jobs without randomness. Production releases have none.
-        "seed": making.params.get("seed", making.config.get("seed")),
-        "config": digest_of_values({k: v for k, v in making.config.items() if k not in PLACES}),
+        "seed": params.get("seed", config.get("seed")),
+        "config": _digest_of_values({k: v for k, v in config.items() if k not in PLACES}),
         "inputs": {each.label: each.sha256 for each in inputs},
         "unrecorded": [name for name in unrecorded if name.startswith(f"{RESULTS}/")],
         "data": _data(inputs),
@@ -179,8 +169,7 @@ def _data(inputs: Sequence[Verified]) -> Record:
     The hash of the records of a production release is withheld. With it, somebody who knows all
     records except one could try the possible values of that record, which no ε covers.
     """
-    found: dict[str, dict[str, str]] = {}
-    known_from: dict[str, str] = {}
+    found: dict[str, tuple[Record, str]] = {}  # each with the first input that depends on it
     sources = (each.record for each in inputs if each.label.endswith(SOURCE_SUFFIX))
     published = any(record and record["data"] for record in sources)
     for each in inputs:
@@ -191,18 +180,16 @@ def _data(inputs: Sequence[Verified]) -> Record:
         data: Record = model if each.record is None else each.record["data"]
         for origin, known in data.items():
             entry = known | ({"sha256": WITHHELD} if _is_receipt(each.label) else {})
-            if entry["sha256"] == WITHHELD:
-                found.setdefault(origin, entry)
+            first, other = found.setdefault(origin, (entry, each.label))
+            if entry == first or entry["sha256"] == WITHHELD:
                 continue
-            other = known_from.setdefault(origin, each.label)
-            if other == each.label:
-                found[origin] = entry
-            elif found[origin] != entry:
+            if first["sha256"] != WITHHELD:
                 raise DataError(
                     f"{other} and {each.label} depend on two states of {origin}; delete both and "
                     "start again: Snakemake recreates them"
                 )
-    return dict(sorted(found.items()))
+            found[origin] = entry, each.label
+    return {origin: entry for origin, (entry, _) in sorted(found.items())}
 
 
 def _is_receipt(name: str) -> bool:
@@ -223,7 +210,5 @@ def label(path: str) -> str:
     return next((file.relative_to(folder).as_posix() for folder in folders), file.name)
 
 
-def digest_of_values(values: Mapping[str, Any]) -> str:
-    """Return a digest of plain `values` that does not depend on the order of their keys."""
-    text = json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _digest_of_values(values: Mapping[str, Any]) -> str:
+    return digest_of(json.dumps(values, sort_keys=True, allow_nan=False, separators=(",", ":")))
