@@ -1,11 +1,4 @@
 from . import environment as environment
-from .cluster_needs import (
-    MINUTES as MINUTES,
-    SECONDS as SECONDS,
-    SIMULATION as SIMULATION,
-    Resources as Resources,
-    needs as needs,
-)
 from .code_digest import (
     COMPUTING_PACKAGES as COMPUTING_PACKAGES,
     run_facts as run_facts,
@@ -18,13 +11,20 @@ from .config import (
 )
 from .jobs import BENCHMARKS as BENCHMARKS, CPU_SUFFIX as CPU_SUFFIX, job as job
 from .outdated import reasons_of as reasons_of
-from .plan import MIRROR_VARIABLE as MIRROR_VARIABLE, RunPlan as RunPlan
+from .plan import (
+    MINUTES as MINUTES,
+    MIRROR_VARIABLE as MIRROR_VARIABLE,
+    SECONDS as SECONDS,
+    SIMULATION as SIMULATION,
+    Resources as Resources,
+    RunPlan as RunPlan,
+    needs as needs,
+)
 from .provenance import (
     SOURCE_SUFFIX as SOURCE_SUFFIX,
     SOURCE_VARIABLE as SOURCE_VARIABLE,
     SUFFIX as SUFFIX,
     WITHHELD as WITHHELD,
-    JobProvenance as JobProvenance,
     Verified as Verified,
     content_digest as content_digest,
     provenance_path as provenance_path,

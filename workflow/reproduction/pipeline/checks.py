@@ -74,13 +74,13 @@ def _of_analyses(config: Config, adult: Sequence[str], records: int) -> Iterator
 
 
 def _of_release(path: str, release: ReleaseSettings, columns: Columns) -> Iterator[str]:
-    for file in release.inputs:
-        if not Path(file).exists():
-            yield f"{path}.plan: {file!r} does not exist; allowed: the path of a file"
-    if release.file is not None:
-        for option, own in (("path", release.file.path), ("schema", release.file.schema_file)):
-            if own is not None and not Path(own).exists():
-                yield f"{path}.file.{option}: {own!r} does not exist; allowed: the path of a file"
+    files: list[tuple[str, str | None]] = [("plan", file) for file in release.inputs]
+    if own := release.file:
+        files += [("file.path", own.path), ("file.schema", own.schema_file)]
+    for option, file in files:
+        if file is not None and not Path(file).exists():
+            yield f"{path}.{option}: {file!r} does not exist; allowed: the path of a file"
+    if own:
         return
     if release.data is None or release.data not in columns:
         yield (

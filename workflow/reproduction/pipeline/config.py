@@ -211,10 +211,6 @@ class Config(Strict):
         section, _, name = path.partition(".")
         return getattr(getattr(self, section), name, None)
 
-    @property
-    def names_papers(self) -> bool:
-        return bool(self.studies.model_fields_set or self.analyses.model_fields_set)
-
 
 def refuse_repeated_keys(path: Path | str) -> None:
     """Reject a config file at `path` with repeated options or with aliases that expand endlessly.

@@ -26,6 +26,10 @@ SHORT_OF_MEMORY = (
     "annot allocate memory",
     "can't start new thread",
 )
+REMEDIES = {
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG): "make room",
+    (errno.EROFS, errno.EACCES, errno.EPERM): "give this user the right to write there",
+}
 PRIVATE = (Path("results/data"), Path("results/logs"), Path(".snakemake"))
 """Folders with original records, with messages that quote them, and with Snakemake's hashes."""
 
@@ -97,12 +101,9 @@ def remedy(error: Exception) -> str:
     Without memory, the import of a library or the start of a thread can fail.
     """
     number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "; make room and start again: finished results are kept"
-    if number in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return (
-            "; give this user the right to write there and start again: finished results are kept"
-        )
+    for numbers, advice in REMEDIES.items():
+        if number in numbers:
+            return f"; {advice} and start again: finished results are kept"
     short = any(words in str(error) for words in SHORT_OF_MEMORY)
     if isinstance(error, MemoryError) or number == errno.ENOMEM or short:
         named = "" if isinstance(error, MemoryError) else " (MemoryError)"

@@ -1,12 +1,16 @@
-"""List the files that a config requests, and the settings, inputs and code of their jobs."""
+"""List the files that a config requests, and the settings, inputs, code, resources of their jobs.
+
+The time of a job is at least five times the time of the slowest job at full size. The memory is for
+a job and two Snakemake processes around it (200 MB each, docs/cluster.md). All jobs use one thread.
+"""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from deniable.datasets import AnyDataset, load_manifest
 from deniable.errors import ConfigError, DataError
@@ -28,6 +32,26 @@ ESTIMATES = (  # files of the estimates of each release
     *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
 )
 ITEM_ESTIMATES = ("item_sets.csv", "item_rules.csv")  # of releases with `item_sets`
+
+
+class Resources(NamedTuple):
+    """Resources of a job at its first attempt."""
+
+    minutes: int  # time limit
+    memory_mb: int  # memory limit in MB
+
+
+SECONDS = Resources(3, 1000)  # for jobs that take seconds and 200 to 300 MB
+MINUTES = Resources(15, 1500)  # for jobs that may take minutes and up to 500 MB
+SIMULATION = Resources(30, 1500)  # for a chunk; a user's value of ``chunks`` may make it larger
+
+
+def needs(resources: Resources) -> Mapping[str, Callable[[Any, int], int]]:
+    """Return the `resources` of a rule; the n-th attempt requests n times as much as the first."""
+    return {
+        "runtime": lambda wildcards, attempt: attempt * resources.minutes,
+        "mem_mb": lambda wildcards, attempt: attempt * resources.memory_mb,
+    }
 
 
 @dataclass(frozen=True)
@@ -154,30 +178,22 @@ class RunPlan:
         An analysis is requested if a study reads the files of its data, the config has its
         settings, and the run contains the tables that it needs.
         """
-        studied = _studied_data(self.config)
+        config, studied = self.config, _studied_data(self.config)
         files = {each.file for name, each in self.datasets.items() if name in studied}
         studied |= {name for name, each in self.datasets.items() if each.file in files}
-        kept = [
-            each
-            for each in ANALYSES.values()
-            if self.config.names_papers
-            and set(each.data) <= studied
-            and all(self.config.part(place) is not None for place in each.settings)
-        ]
-        while True:
-            made = {*self.tables(), *_tables_of(kept)}
-            possible = [
-                each
-                for each in kept
-                if made >= {*each.needs} or (each.takes_what_is_there and made & {*each.needs})
-            ]
-            if len(possible) == len(kept):
-                return kept
-            kept = possible
+        papers = config.studies.model_fields_set or config.analyses.model_fields_set
+        made, found = {*self.tables()}, list[Analysis]()
+        for each in ANALYSES.values() if papers else ():  # each after the analyses that it needs
+            needed = made >= {*each.needs} or (each.takes_what_is_there and made & {*each.needs})
+            given = all(config.part(place) is not None for place in each.settings)
+            if needed and given and set(each.data) <= studied:
+                found.append(each)
+                made |= {table.id for table in each.tables}
+        return found
 
     def computed_tables(self) -> list[str]:
         """Return the ids of the tables that no study fills."""
-        return _tables_of(self.analyses)
+        return [table.id for analysis in self.analyses for table in analysis.tables]
 
     @cached_property
     def _made(self) -> set[str]:
@@ -228,10 +244,6 @@ class RunPlan:
         """Return the files with comparisons of test releases and original records of data sets."""
         compared = (each for each in self.config.releases if each.test and each.data is not None)
         return [f"results/checks/{release.name}.csv" for release in compared]
-
-
-def _tables_of(analyses: Sequence[Analysis]) -> list[str]:
-    return [table.id for analysis in analyses for table in analysis.tables]
 
 
 def _studied_data(config: Config) -> set[str]:

@@ -165,13 +165,12 @@ def check_published(
     for release in settings:
         refuse_other = refuse_production if release.test else refuse_test
         refuse_other(release.name, folder_of(release.name))
+    places = (PUBLIC, RECEIPT)
     folders = {each.name: folder_of(each.name) for each in production}
-    made = [k for k, v in folders.items() if (v / PUBLIC).exists() or (v / RECEIPT).exists()]
-    published = {name: folders[name] for name in made}
+    published = {k: v for k, v in folders.items() if any((v / n).exists() for n in places)}
     damaged = _uncounted(published, ledger, needed=len(published) < len(production))
     for release in production:
-        folder = published.get(release.name)
-        if folder is None:
+        if (folder := published.get(release.name)) is None:
             continue
         faults = [damaged[release.name]] if release.name in damaged else []
         if not faults:
