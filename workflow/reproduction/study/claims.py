@@ -71,10 +71,9 @@ def decide_claims(
     """
     rows = []
     for claim in claims:
+        lacking = [("", Outcome((), "no table to look at"), "none")]
         found = _by_settings(claim, evidence.get(claim.about, ()))
-        if not found:
-            found = {("none",) * len(settings): [("", Outcome((), "no table to look at"), "none")]}
-        for key, parts in found.items():
+        for key, parts in (found or {("none",) * len(settings): lacking}).items():
             outcome, source = _together(parts)
             every = (*key, *("any",) * (len(settings) - len(key)))
             said = (claim.id, claim.section, claim.printed, claim.kind, *every, claim.test)

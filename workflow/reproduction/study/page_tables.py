@@ -207,26 +207,28 @@ def pivot(
         numbers = [cell[value] for cell in row if cell]
         lowest = min(numbers) if base else None
         compared = cells.get((*key, base))
-        shown = [_number(cell, value, written, intervals) for cell in row]
-        marks = [_mark(cell, value, lowest, compared) for cell in row]
-        rows.append((*map(_text, key), *map("".join, zip(shown, marks, strict=True))))
+        shown = (_number(cell, value, written, intervals, lowest, compared) for cell in row)
+        rows.append((*map(_text, key), *shown))
     return PageTable(label, (*heads.values(), *(named[at] for at in columns)), tuple(rows), caption)
 
 
-def _number(cell: Row | None, value: str, text: Callable[[Any], str], intervals: bool) -> str:
+def _number(
+    cell: Row | None,
+    value: str,
+    text: Callable[[Any], str],
+    intervals: bool,
+    lowest: Any,
+    base: Row | None,
+) -> str:
     if cell is None or pd.isna(cell[value]):
         return MISSING
     shown = text(cell[value])
     if intervals and {*INTERVAL} <= {*cell} and not pd.isna(cell["ci_low"]):
         shown += f" ({between(cell['ci_low'], cell['ci_high'], text)})"
+    if cell[value] == lowest:
+        apart = base is not None and cell["ci_high"] < base["ci_low"]
+        shown += f" {LOWEST}{APART}" if apart else f" {LOWEST}"
     return shown
-
-
-def _mark(cell: Row | None, value: str, lowest: Any, base: Row | None) -> str:
-    if cell is None or cell[value] != lowest:
-        return ""
-    apart = base is not None and cell["ci_high"] < base["ci_low"]
-    return f" {LOWEST}{APART}" if apart else f" {LOWEST}"
 
 
 def _head(column: str) -> str:
