@@ -333,22 +333,19 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return `results` in the order of the settings `cells`; each must occur exactly once."""
     keys = list(cells[0])
     names = list(results.columns[: list(results.columns).index("regenerated")])
-    rows: dict[tuple[Any, ...], list[int]] = {}
+
+    def as_in_files(value: Any) -> Any:
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
+
+    wanted = [tuple(as_in_files(cell[key]) for key in keys) for cell in cells]
+    rows: dict[tuple[Any, ...], list[int]] = {cell: [] for cell in wanted}
     for position, row in enumerate(results[keys].to_numpy(dtype=object).tolist()):
-        rows.setdefault(tuple(row), []).append(position)
-    # Results come from files with this number of digits.
-    wanted = [
-        tuple(
-            float(f"{value:.{SIGNIFICANT_DIGITS}g}") if isinstance(value, float) else value
-            for value in map(cell.__getitem__, keys)
-        )
-        for cell in cells
-    ]
-    missing = [cell for cell in wanted if cell not in rows]
+        rows.get(tuple(row), []).append(position)
+    missing = [cell for cell, positions in rows.items() if not positions]
     if missing or results.duplicated(names).any():
         what = f"lack the setting {missing[0]}" if missing else "have a setting twice"
         raise DeniableError(f"the results {what}; delete results/studies and run again")
-    order = [position for cell in wanted for position in rows[cell]]
+    order = [position for positions in rows.values() for position in positions]
     return results.iloc[order].reset_index(drop=True)
 
 

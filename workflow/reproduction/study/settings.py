@@ -1,5 +1,6 @@
 """Models for parts of the configuration: probabilities, lists, and sizes of a study."""
 
+from collections import Counter
 from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -30,13 +31,10 @@ class StudySettings(Strict, Generic[Grid]):
 
     @model_validator(mode="after")
     def _no_cell_twice(self) -> Self:
-        seen = set()
-        for cell in self.cells():
-            key = tuple(cell.items())
-            if key in seen:
-                named = ", ".join(f"{name} {value}" for name, value in cell.items())
-                raise ValueError(f"the grids have the setting {named} twice; allowed: once")
-            seen.add(key)
+        numbers = Counter(tuple(cell.items()) for cell in self.cells())
+        if twice := [cell for cell, number in numbers.items() if number > 1]:
+            named = ", ".join(f"{name} {value}" for name, value in twice[0])
+            raise ValueError(f"the grids have the setting {named} twice; allowed: once")
         return self
 
     def cells(self) -> list[dict[str, Any]]:
