@@ -62,7 +62,6 @@ from .readings import (
 )
 from .secure_sums import (
     NOTHING as NOTHING,
-    Behaviour as Behaviour,
     BivariateDistribution as BivariateDistribution,
     FaultyParties as FaultyParties,
     Network as Network,

@@ -78,7 +78,11 @@ def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> C
 
 
 class Network:
-    """The channels and messages between n `parties` of one sum, in seats 0 .. n - 1."""
+    """The channels and messages between n `parties` of one sum, in seats 0 .. n - 1.
+
+    Parties write their messages into `shares`, shape (senders, receivers), with 0 in a party's own
+    place, and `broadcasts`, shape (parties,). There is `NOTHING` where no message arrived.
+    """
 
     def __init__(self, parties: int) -> None:
         if not MIN_PARTIES <= parties <= MAX_PARTIES:
@@ -87,47 +91,27 @@ class Network:
                 f"a value, and at most {MAX_PARTIES:,} are simulated; change the number of records"
             )
         self.parties, self.modulus = parties, parties + 1
-        self._shares = np.full((parties, parties), NOTHING, dtype=np.int32)  # sender, receiver
-        np.fill_diagonal(self._shares, 0)  # a party keeps its own share
-        self._broadcasts = np.full(parties, NOTHING, dtype=np.int64)
-
-    def send(self, seat: int, shares: Codes) -> None:
-        """Deliver `shares` from a `seat`, one per receiver: `NOTHING` if not sent, 0 for itself."""
-        self._shares[seat] = shares
-
-    def received(self, seat: int) -> Codes:
-        """Return the shares that a `seat` received, one per sender; 0 in its own place."""
-        return self._shares[:, seat].copy()
-
-    def broadcast(self, seat: int, value: int) -> None:
-        """Deliver a number, `value`, from a `seat` to all."""
-        self._broadcasts[seat] = value
+        self.shares = np.full((parties, parties), NOTHING, dtype=np.int32)
+        np.fill_diagonal(self.shares, 0)  # a party keeps its own share
+        self.broadcasts = np.full(parties, NOTHING, dtype=np.int64)
 
     def missing(self, message: Message) -> list[int]:
         """Return the seats that did not send a `message`: "share" or "broadcast"."""
-        arrived = self._shares if message == "share" else self._broadcasts[:, None]
+        arrived = self.shares if message == "share" else self.broadcasts[:, None]
         return [int(seat) for seat in np.flatnonzero((arrived == NOTHING).any(axis=1))]
 
     @property
     def count(self) -> int:
         """The sum of the broadcasts modulo n + 1; everybody can compute it."""
-        return int(self._broadcasts.sum()) % self.modulus
+        return int(self.broadcasts.sum()) % self.modulus
 
     @property
     def traffic(self) -> Traffic:
         """The messages so far."""
-        shares = int(np.count_nonzero(self._shares != NOTHING)) - self.parties
+        shares = int(np.count_nonzero(self.shares != NOTHING)) - self.parties
         broadcasts = self.parties - len(self.missing("broadcast"))
         delivered = shares + broadcasts * (self.parties - 1)
         return Traffic(shares, broadcasts, delivered * self.parties.bit_length())
-
-    def view(self, coalition: Sequence[int]) -> tuple[Codes, Codes, Codes]:
-        """Return the messages that a `coalition` of seats sees: shares sent, received, broadcasts.
-
-        Shares have one row per sender, with 0 in a party's own place.
-        """
-        seats = list(coalition)
-        return self._shares[seats], self._shares[:, seats], self._broadcasts.copy()
 
 
 class Party:
@@ -145,21 +129,19 @@ class Party:
         shares = self._shares(network, source)
         self._kept = int(shares[seat])
         shares[seat] = 0
-        network.send(seat, shares)
+        network.shares[seat] = shares
 
     def answer(self, seat: int, network: Network) -> None:
         """Take step 3: from `seat`, broadcast the sum of shares plus indicator by `network`."""
-        total = int(network.received(seat).sum(dtype=np.int64)) + self._kept
-        network.broadcast(seat, (total + self._indicator) % network.modulus)
+        total = int(network.shares[:, seat].sum(dtype=np.int64)) + self._kept
+        network.broadcasts[seat] = (total + self._indicator) % network.modulus
 
     def _shares(self, network: Network, source: RandomSource) -> Codes:
         return split(np.zeros(1, dtype=np.int64), network.parties, network.modulus, source)[:, 0]
 
 
-Behaviour = Callable[[int, int], Party]
-"""Constructors of a party from number and indicator: `Party`, or a deviating class."""
-FaultyParties = Mapping[tuple[int, int], Behaviour]
-"""Constructors of deviating parties in a sum, by number and cell (row-major)."""
+FaultyParties = Mapping[tuple[int, int], Callable[[int, int], Party]]
+"""Constructors of deviating parties, from number and indicator, by number and cell (row-major)."""
 
 
 def secure_sum(parties: Sequence[Party], source: RandomSource, what: str = "the sum") -> Network:

@@ -49,8 +49,8 @@ class Deviating(rr.Party):
     def answer(self, seat: int, network: rr.Network) -> None:
         """Broadcast from a `seat` of the `network`, with the deviation."""
         if self.count is not None:
-            heard = network.view([seat])[2][:seat].sum()
-            network.broadcast(seat, int(self.count - heard) % network.modulus)
+            heard = network.broadcasts[:seat].sum()
+            network.broadcasts[seat] = (self.count - heard) % network.modulus
         elif self.reached is None:
             super().answer(seat, network)
 
