@@ -20,15 +20,16 @@ It ends when these conditions hold, except for rounding, which proves the optimu
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from deniable.arrays import Floats, Positions
+from deniable.arrays import Counts, Floats
 from deniable.contingency.log_linear import subsets
 
 Names = tuple[str, ...]
@@ -54,7 +55,7 @@ class Agreement:
     @cached_property
     def shared(self) -> frozenset[Names]:
         """Sets of attributes, in alphabetical order, that several tables have; none is empty."""
-        times = Counter(subset for names in self.shapes for subset in subsets(names))
+        times = Counter(subset for names in self.shapes for subset in subsets(sorted(names)))
         return frozenset(subset for subset, number in times.items() if number > 1)
 
     def averaged(self, tables: Tables, precisions: Mapping[Names, float]) -> dict[Names, Floats]:
@@ -83,7 +84,7 @@ class Agreement:
         return found
 
     def _own(self, names: Names) -> list[Names]:
-        return [subset for subset in subsets(names) if subset in self.shared]
+        return [subset for subset in subsets(sorted(names)) if subset in self.shared]
 
     @cached_property
     def constraints(self) -> tuple[sparse.csr_array, sparse.csr_array, Floats]:
@@ -91,45 +92,51 @@ class Agreement:
 
         Tables agree, and have the total 1, if A p = B s + b for some s.
         """
-        ones: list[Positions] = []
         sizes = dict(
             pair for names, shape in self.shapes.items() for pair in zip(names, shape, strict=True)
         )
-        first, end = {}, 0
-        for subset in sorted(self.shared):
-            first[subset] = end
-            end += math.prod(sizes[name] - 1 for name in subset)
-        links: list[Positions] = []
-        rows, totals, cell = 0, [], 0
+        numbers = numbered(sorted(self.shared), sizes)
+        sums, numbered_sums = [], []
         for names, shape in self.shapes.items():
-            cells = cell + np.arange(math.prod(shape)).reshape(shape)
-            cell += cells.size
-            ones.append(np.stack([np.full(cells.size, rows), cells.reshape(-1)]))
-            totals.append(rows)
-            rows += 1
+            rows, own = [sparse.csr_array(np.ones((1, math.prod(shape))))], [np.array([-1])]
             for subset in self._own(names):
-                inner = cells[tuple(slice(-1 if name in subset else None) for name in names)]
-                order = [names.index(name) for name in subset]
-                rest = [axis for axis in range(len(names)) if axis not in order]
-                summed = np.transpose(inner, [*order, *rest])
-                number = math.prod(summed.shape[: len(order)])
-                summed = summed.reshape(number, inner.size // number if number else 1)
-                own = rows + np.arange(number)
-                ones.append(np.stack([np.repeat(own, summed.shape[1]), summed.reshape(-1)]))
-                links.append(np.stack([own, first[subset] + np.arange(number)]))
-                rows += number
-        values = np.zeros(rows)
-        values[totals] = 1.0
+                summed = [
+                    sparse.eye_array(size - 1, size) if name in subset else np.ones((1, size))
+                    for name, size in zip(names, shape, strict=True)
+                ]
+                at = in_order(numbers, [name for name in names if name in subset])
+                rows.append(reduce(sparse.kron, summed).tocsr()[np.argsort(at)])
+                own.append(np.sort(at))
+            sums.append(sparse.vstack(rows))
+            numbered_sums += own
+        found = np.concatenate(numbered_sums)
+        linked = np.flatnonzero(found >= 0)
+        ones = np.ones(linked.size), (linked, found[linked])
         # Tables without common attributes get one shared sum without constraints.
-        return _incidence(ones, (rows, cell)), _incidence(links, (rows, max(end, 1))), values
+        links = sparse.csr_array(ones, shape=(found.size, max(found.max() + 1, 1)))
+        return sparse.block_diag(sums, format="csr"), links, (found < 0).astype(float)
 
 
-def _incidence(places: Sequence[Positions], shape: tuple[int, int]) -> sparse.csr_array:
-    where = np.concatenate([*places, np.zeros((2, 0), dtype=np.int64)], axis=1).astype(np.int64)
-    return sparse.csr_array((np.ones(where.shape[1]), (where[0], where[1])), shape=shape)
+def numbered(sets: Iterable[Names], sizes: Mapping[str, int]) -> dict[Names, Counts]:
+    """Number the categories of `sets` of attributes consecutively, without each last category.
+
+    `sizes` has the number of categories of each attribute. Arrays have one axis per attribute.
+    """
+    found, first = {}, 0
+    for names in sets:
+        shape = [sizes[name] - 1 for name in names]
+        found[names] = first + np.arange(math.prod(shape)).reshape(shape)
+        first += found[names].size
+    return found
 
 
-def marginal(names: Names, cells: Floats, subset: Sequence[str]) -> Floats:
+def in_order(numbers: Mapping[Names, Counts], names: Sequence[str]) -> Counts:
+    """Return the `numbers` of the set of these `names`, flat; the last name varies fastest."""
+    known = tuple(sorted(names))
+    return marginal(known, numbers[known], names).reshape(-1)
+
+
+def marginal(names: Names, cells: Any, subset: Sequence[str]) -> Any:
     """Return the marginal of a table (`names`, `cells`) over a `subset`, with axes in its order."""
     order = [names.index(name) for name in subset]
     others = tuple(axis for axis in range(cells.ndim) if axis not in order)

@@ -21,7 +21,6 @@ solution. Here the joint misfit of all tables is minimized (the slack form), and
 squares breaks ties. `reconstruct_printed` has the published form for consistent tables.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,11 +32,17 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats, quotients
-from deniable.contingency.agreement import Agreement, marginal, nearest_agreeing
+from deniable.contingency.agreement import (
+    Agreement,
+    Names,
+    in_order,
+    marginal,
+    nearest_agreeing,
+    numbered,
+)
 from deniable.contingency.log_linear import effect_columns, subsets
 from deniable.errors import DeniableError, named_types, refuse_unknown
 
-Names = tuple[str, ...]
 Norm = Literal["l2", "l1"]
 
 AGREEMENT = 1e-9  # largest difference of shared marginals that counts as agreement
@@ -103,22 +108,21 @@ class Layout:
                 raise DeniableError(
                     f"no table has the attribute {unknown[0]!r}; remove it from the wanted tables"
                 )
-        effects: dict[Names, npt.NDArray[np.int64]] = {}
-        places, rows, columns, values, even, cells = {}, [], [], [], [], 0
-        for names in dict.fromkeys(sets):
-            block, at = _basis(names, sizes, effects)
+        own = {names: subsets(names) for names in sets}
+        every = dict.fromkeys(tuple(sorted(each)) for of in own.values() for each in of)
+        numbers = numbered(every, sizes)
+        effects, places, blocks, even = sum(map(np.size, numbers.values())), {}, [], []
+        cells = 0
+        for names, found in own.items():
+            block = _all_effects(tuple(sizes[name] for name in names))
+            at = np.concatenate([in_order(numbers, each) for each in found])
             size = len(block)
-            places[names] = slice(cells, cells + size)
-            rows.append(np.repeat(np.arange(cells, cells + size), len(at)))
-            columns.append(np.tile(at, size))
-            values.append(block.reshape(-1))
+            entries = block.reshape(-1), np.tile(at, size), np.arange(size + 1) * at.size
+            blocks.append(sparse.csr_array(entries, shape=(size, effects)))
             even.append(np.full(size, 1 / size))
+            places[names] = slice(cells, cells + size)
             cells += size
-        basis = sparse.csr_array(
-            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-            shape=(cells, sum(each.size for each in effects.values())),
-        )
-        return cls(sizes, places, basis, np.concatenate(even))
+        return cls(sizes, places, sparse.vstack(blocks, format="csr"), np.concatenate(even))
 
     def cells(self, effects: Floats) -> Floats:
         """Return the cells, shape (cells,), with the given `effects`, shape (effects,)."""
@@ -156,29 +160,12 @@ class Layout:
         }
 
 
-def _basis(
-    names: Names, sizes: Mapping[str, int], effects: dict[Names, npt.NDArray[np.int64]]
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return a table's basis and the positions of its effects; add new ones to `effects`.
-
-    The effect of a marginal is spread evenly over the other attributes. Its positions do not depend
-    on the order of attributes in a table.
-    """
-    shape, found = tuple(sizes[name] for name in names), []
-    for subset in subsets(range(len(names))):
-        own = [names[axis] for axis in subset]
-        if (canonical := tuple(sorted(own))) not in effects:
-            free = [sizes[name] - 1 for name in canonical]
-            first = sum(each.size for each in effects.values())
-            effects[canonical] = first + np.arange(math.prod(free)).reshape(free)
-        order = [canonical.index(name) for name in own]
-        found.append(np.transpose(effects[canonical], order).reshape(-1))
-    return _all_effects(shape), np.concatenate(found)
-
-
 @lru_cache(maxsize=64)
 def _all_effects(shape: tuple[int, ...]) -> Floats:
-    """Return the effects of all marginals of a table of this `shape`, in read-only columns."""
+    """Return the effects of all marginals of a table of this `shape`, in read-only columns.
+
+    The effect of a marginal is spread evenly over the other attributes.
+    """
     spread = [1 / size for size in shape]
     return np.hstack([effect_columns(shape, axes, spread) for axes in subsets(range(len(shape)))])
 

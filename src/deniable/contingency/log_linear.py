@@ -8,7 +8,7 @@ maximum-likelihood estimate under multinomial sampling, step two of [rrba], sect
 import math
 import string
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -82,7 +82,7 @@ class LogLinearModel:
     @cached_property
     def interactions(self) -> tuple[Margin, ...]:
         """All sets of attributes within a marginal, by size: main effects, then interactions."""
-        found = {each for margin in self.margins for each in subsets(margin)}
+        found = {each for margin in self.margins for each in subsets(sorted(margin))}
         return tuple(sorted(found, key=lambda each: (len(each), each)))
 
     @cached_property
@@ -150,10 +150,9 @@ class LogLinearModel:
         return values.reshape(-1, *self.shape)
 
 
-def subsets(items: Iterable[Item]) -> list[tuple[Item, ...]]:
-    """Return the nonempty subsets of `items`, each in order, smaller ones first."""
-    ordered = sorted(items)
-    return [subset for size in range(1, len(ordered) + 1) for subset in combinations(ordered, size)]
+def subsets(items: Sequence[Item]) -> list[tuple[Item, ...]]:
+    """Return the nonempty subsets of `items`, each in their order, smaller ones first."""
+    return [subset for size in range(len(items)) for subset in combinations(items, size + 1)]
 
 
 def effect_columns(shape: Sequence[int], axes: Sequence[int], spread: Sequence[float]) -> Floats:
