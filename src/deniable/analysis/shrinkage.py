@@ -36,7 +36,7 @@ def shrunk(table: Table, known: Estimator, inverse: Inverse, stratum: str = "") 
             else:
                 functionals = table.functionals[:, each.at]
                 joint, noise = _of_one_block(table.domain, functionals, fitted, own)
-            pulled = shrunk_joint(joint, noise).estimate
+            pulled = shrunk_joint(joint, noise)[0]
             mixed += own.counts.sum() / total * euclidean_projection(pulled.reshape(-1))
     return mixed
 

@@ -1,13 +1,11 @@
 """Measure the dependence of attributes, and form clusters of dependent ones ([multirr], 4).
 
-For RR-Independent the paper estimates a joint distribution by the product of marginals. In fact
-each pair of values went through the product of two matrices. So inverting both axes gives an
-estimate without bias, at the same epsilon. `shrink` weighs its larger variance against the
-product's bias.
+For RR-Independent the paper estimates a joint distribution by the product of marginals. Each pair
+of values went through the product of two matrices, so inverting both axes gives an unbiased
+estimate at the same epsilon. `shrink` weighs its larger variance against the product's bias.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from itertools import combinations, product
 from math import prod
 from typing import Literal
@@ -62,7 +60,7 @@ def dependence_of_tables(tables: npt.ArrayLike, measure: Measure) -> Floats:
     joint = np.asarray(tables, dtype=float)
     if not np.all(joint.sum(axis=(-2, -1)) > 0):
         raise DeniableError("a table is empty; give tables with a positive total")
-    return _MEASURES[measure](joint)
+    return _cramers_v(joint) if measure == "cramers_v" else _absolute_correlation(joint)
 
 
 def _cramers_v(counts: Floats) -> Floats:
@@ -89,12 +87,6 @@ def _absolute_correlation(counts: Floats) -> Floats:
     # An estimate that was not projected can have a variance below 0; it counts as constant.
     scale = np.sqrt(np.maximum(variances[0], 0.0) * np.maximum(variances[1], 0.0))
     return np.asarray(np.minimum(quotients(np.abs(covariances), scale), 1.0))
-
-
-_MEASURES: dict[Measure, Callable[[Floats], Floats]] = {
-    "cramers_v": _cramers_v,
-    "pearson": _absolute_correlation,
-}
 
 
 def pair_measures(domain: Domain, ordinal: Collection[str] = ()) -> dict[Pair, Measure]:
@@ -134,20 +126,11 @@ def dependences_from_tables(
     return pd.DataFrame(rows, columns=["attribute_1", "attribute_2", "measure", "dependence"])
 
 
-@dataclass(frozen=True, eq=False)
-class Shrunk:
-    """An estimate between the product of the marginals and the unbiased joint distribution.
-
-    `estimate`, shape (..., cells), is product + weight (unbiased - product). It sums to 1 and may
-    be outside the simplex. `weight`, shape (...), is in [0, 1]; 0 gives the product.
-    """
-
-    estimate: Floats
-    weight: Floats
-
-
-def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
+def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> tuple[Floats, Floats]:
     """Shrink the unbiased joint distribution of two attributes to the product of its marginals.
+
+    The estimate, shape (..., cells), is product + weight (unbiased - product). It sums to 1 and may
+    be outside the simplex. The weight, shape (...), is in [0, 1], and is also returned.
 
     The `counts` are flat tables of pairs of randomized values through the `channel`, shape (...,
     reports). The second attribute varies fastest. With more values than categories, the channel's
@@ -165,12 +148,12 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> Shrunk:
     joint = estimated_or_uniform(values, channel, lambda own, by: by.estimate(own, "own"))
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
     noise = np.inf if channel.singular else variance_of_dependence(values, channel)
-    found = shrunk_joint(table, noise)
-    return Shrunk(found.estimate.reshape(joint.shape), found.weight)
+    estimate, weight = shrunk_joint(table, noise)
+    return estimate.reshape(joint.shape), weight
 
 
-def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
-    """Shrink unbiased joint distributions to the product of their marginals; see `shrink`.
+def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return the estimates and weights of `shrink` for unbiased joint distributions.
 
     `joint` has the shape (..., rows, columns). The `noise`, shape (...), is the total variance that
     randomization adds to joint distribution minus product. It is infinite if only marginals are
@@ -179,7 +162,7 @@ def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> Shrunk:
     independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
     weight = quotients(np.maximum(distance - noise, 0.0), distance)
-    return Shrunk(independent + weight[..., None, None] * (joint - independent), weight)
+    return independent + weight[..., None, None] * (joint - independent), weight
 
 
 def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:

@@ -157,5 +157,5 @@ ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "pair_clipped": shared.PROJECTIONS["clip"],
     "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
-    "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel).estimate),
+    "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel)[0]),
 }  # all estimators except ``rr_independent``, which has a projection
