@@ -19,8 +19,6 @@ from .audit import (
     audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     audit_multirr as audit_multirr,
-    audit_row as audit_row,
-    audit_table as audit_table,
     clusters_table as clusters_table,
     risk_table as risk_table,
 )

@@ -39,15 +39,11 @@ SUMMED = "all attributes, pairs composed"
 WAIVED = "all attributes, as if released once"
 ASSESSMENTS = ("none", "4.1", "4.2", "4.3 waived", "4.3 summed")
 MAX_AUDITED_MATRIX = 1000
+COLUMNS = (
+    *("mechanism", "matrix", "p", "t_v", "unit", "of"),
+    *("claimed_epsilon", "exact_epsilon", "shipped_epsilon", "kind", "holds"),
+)
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A probability `p`, as exact decimal text, and the interpretation of the matrix, `reading`."""
-
-    reading: Reading
-    p: str
 
 
 def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fraction:
@@ -104,6 +100,65 @@ def audit_cluster(
     return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """Epsilons of records of a `domain`, at p (exact decimal text), for one kind of matrices."""
+
+    domain: Domain
+    reading: Reading
+    p: str
+    mechanism: ClusterMechanism = "kronecker"
+
+    def of(self, names: Sequence[str], changed: str | None = None) -> Finding:
+        """Audit a cluster for a change of all its attributes, or of `changed` alone."""
+        position = None if changed is None else names.index(changed)
+        sizes = self.domain.project(names).shape
+        return audit_cluster(sizes, self.p, self.reading, self.mechanism, position)
+
+    def record(self, clusters: Iterable[Sequence[str]]) -> Finding:
+        """Audit several independently randomized clusters for a change of all attributes."""
+        return summed(self.of(cluster) for cluster in clusters)
+
+    def attribute(self, clusters: Iterable[Sequence[str]], name: str) -> Finding:
+        """Audit the clusters that contain the attribute `name` for a change of it."""
+        return summed(self.of(each, name) for each in clusters if name in each)
+
+    @property
+    def alone(self) -> Finding:
+        """The audit of all attributes, each randomized once."""
+        return self.record(combinations(self.domain.names, 1))
+
+    @property
+    def pairs(self) -> list[tuple[str, ...]]:
+        """All pairs of attributes."""
+        return list(combinations(self.domain.names, 2))
+
+    @property
+    def by_mechanism(self) -> "list[_Setting]":
+        """The same setting for each mechanism of clusters."""
+        return [replace(self, mechanism=each) for each in CLUSTER_MECHANISMS]
+
+    def row(self, mechanism: str, unit: str, of: str, finding: Finding, t_v: int | None) -> Row:
+        """Return a row of the audit, in the columns of `audit_multirr`."""
+        epsilons = (finding.claimed, finding.exact, finding.shipped)
+        about = (mechanism, self.reading, float(self.p), t_v, unit, of)
+        return dict(zip(COLUMNS, (*about, *epsilons, "exact", finding.holds), strict=True))
+
+    def record_row(self, mechanism: str, t_v: int | None = None) -> Row:
+        # Independent randomizations compose exactly: the parity of a record is the product of the
+        # parities. A two-row matrix gives its logarithm, rounded up like all others.
+        parity = claimed_odds(self.domain.shape, Fraction(self.p), self.reading)
+        exact = exact_epsilon(constant_matrix(2, parity))
+        finding = replace(self.alone, exact=exact)
+        return self.row(mechanism, "record", "all attributes", finding, t_v)
+
+
+def _settings(
+    domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
+) -> list[_Setting]:
+    return [_Setting(domain, reading, repr(p)) for reading in readings for p in probabilities]
+
+
 def audit_multirr(
     domain: Domain,
     dependences: pd.DataFrame,
@@ -120,18 +175,18 @@ def audit_multirr(
     ``claimed_epsilon``, ``exact_epsilon`` (of the defined matrix), ``shipped_epsilon`` (of the
     floating-point matrix), ``kind`` ("exact"), ``holds``.
     """
-    settings = [Setting(reading, repr(p)) for reading in READINGS for p in probabilities]
-    rows = []
+    rows, settings = [], _settings(domain, probabilities)
     for setting in settings:
-        for attribute in domain:
-            finding = audit_attribute(attribute.size, setting.p, setting.reading)
-            rows.append(audit_row("rr_independent", setting, "attribute", attribute.name, finding))
-        rows.append(_record_row("rr_independent", domain, setting))
+        for name in domain.names:
+            alone = setting.of((name,))
+            rows.append(setting.row("rr_independent", "attribute", name, alone, None))
+        rows.append(setting.record_row("rr_independent"))
     thresholds = product(largest_cells, least_dependences)
     formed = [(t_v, cluster_attributes(domain, dependences, t_v, t_d)) for t_v, t_d in thresholds]
-    for t_v, clusters in dict.fromkeys(formed):
-        rows += [row for setting in settings for row in _clusters(domain, clusters, t_v, setting)]
-    return audit_table(rows)
+    for (t_v, clusters), setting in product(dict.fromkeys(formed), settings):
+        for each in setting.by_mechanism:
+            rows += _cluster_rows(each, clusters, t_v)
+    return _table(rows)
 
 
 def clusters_table(
@@ -152,93 +207,26 @@ def clusters_table(
     return pd.DataFrame(rows, columns=["t_v", "t_d", "cluster", "attributes", "cells"])
 
 
-def _record_row(mechanism: str, domain: Domain, setting: Setting, t_v: int | None = None) -> Row:
-    # Independent randomizations compose exactly: the parity of a record is the product of the
-    # parities. A two-row matrix gives its logarithm, rounded up like all others.
-    alone = summed(audit_attribute(size, setting.p, setting.reading) for size in domain.shape)
-    parity = claimed_odds(domain.shape, Fraction(setting.p), setting.reading)
-    finding = replace(alone, exact=exact_epsilon(constant_matrix(2, parity)))
-    return audit_row(mechanism, setting, "record", "all attributes", finding, t_v)
-
-
 def summed(findings: Iterable[Finding]) -> Finding:
     """Return the sums of the claimed, exact and floating-point epsilons of `findings`."""
     parts = zip(*((each.claimed, each.exact, each.shipped) for each in findings), strict=True)
     return Finding(*map(sum, parts))
 
 
-def _clusters(domain: Domain, clusters: Clustering, t_v: int, setting: Setting) -> Iterator[Row]:
-    for mechanism in CLUSTER_MECHANISMS:
-        name, changes = f"rr_clusters {mechanism}", _Changes(domain, setting, mechanism)
-        for cluster in clusters:
-            if len(cluster) > 1:
-                joined = " x ".join(cluster)
-                yield audit_row(name, setting, "cluster", joined, changes.of(cluster), t_v)
-                for attribute in cluster:
-                    found, inside = changes.of(cluster, attribute), f"{attribute} in {joined}"
-                    yield audit_row(name, setting, ATTRIBUTE_IN_CLUSTER, inside, found, t_v)
-        yield _record_row(name, domain, setting, t_v)
+def _cluster_rows(setting: _Setting, clusters: Clustering, t_v: int) -> Iterator[Row]:
+    name = f"rr_clusters {setting.mechanism}"
+    for cluster in clusters:
+        if len(cluster) > 1:
+            joined = " x ".join(cluster)
+            yield setting.row(name, "cluster", joined, setting.of(cluster), t_v)
+            for attribute in cluster:
+                found, inside = setting.of(cluster, attribute), f"{attribute} in {joined}"
+                yield setting.row(name, ATTRIBUTE_IN_CLUSTER, inside, found, t_v)
+    yield setting.record_row(name, t_v)
 
 
-def audit_row(
-    mechanism: str, setting: Setting, unit: str, of: str, finding: Finding, t_v: int | None = None
-) -> Row:
-    """Return a row of the audit of a `mechanism` at a `setting`.
-
-    `unit` is the kind of change ("attribute", "record"), `of` its name, `finding` the epsilons, and
-    `t_v` the largest number of cells of a cluster, if any.
-    """
-    return {
-        "mechanism": mechanism,
-        "matrix": setting.reading,
-        "p": float(setting.p),
-        "t_v": t_v,
-        "unit": unit,
-        "of": of,
-        "claimed_epsilon": finding.claimed,
-        "exact_epsilon": finding.exact,
-        "shipped_epsilon": finding.shipped,
-        "kind": "exact",
-        "holds": finding.holds,
-    }
-
-
-def audit_table(rows: Iterable[Row]) -> pd.DataFrame:
-    """Return `rows` of `audit_row` as a table."""
+def _table(rows: Iterable[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
-
-
-@dataclass(frozen=True)
-class _Changes:
-    """Epsilons of the changes of a record, for one setting and mechanism of clusters."""
-
-    domain: Domain
-    setting: Setting
-    mechanism: ClusterMechanism
-
-    def of(self, names: Sequence[str], changed: str | None = None) -> Finding:
-        """Audit a cluster for a change of all its attributes, or of `changed` alone."""
-        position = None if changed is None else names.index(changed)
-        sizes = self.domain.project(names).shape
-        return audit_cluster(sizes, self.setting.p, self.setting.reading, self.mechanism, position)
-
-    def record(self, clusters: Sequence[Sequence[str]]) -> Finding:
-        """Audit several independently randomized clusters for a change of all attributes."""
-        return summed(self.of(cluster) for cluster in clusters)
-
-    def attribute(self, clusters: Sequence[Sequence[str]], name: str) -> Finding:
-        """Audit the clusters that contain the attribute `name` for a change of it."""
-        return summed(self.of(each, name) for each in clusters if name in each)
-
-    @property
-    def alone(self) -> Finding:
-        """The audit of all attributes, each randomized once."""
-        return self.record(list(combinations(self.domain.names, 1)))
-
-    @property
-    def pairs(self) -> list[tuple[str, ...]]:
-        """All pairs of attributes."""
-        return list(combinations(self.domain.names, 2))
 
 
 def audit_assessments(
@@ -251,23 +239,21 @@ def audit_assessments(
     and for each attribute. The settings are each p of the `probabilities`, in (0, 1), and each
     interpretation of the matrix in `readings`, for records of the `domain`.
     """
-    settings = [Setting(reading, repr(p)) for reading in readings for p in probabilities]
-    return audit_table(row for setting in settings for row in _assessment_rows(domain, setting))
+    settings = _settings(domain, probabilities, readings)
+    return _table(row for setting in settings for row in _assessment_rows(setting))
 
 
-def _assessment_rows(domain: Domain, setting: Setting) -> Iterator[Row]:
-    once = _Changes(domain, setting, "kronecker").alone
-    yield audit_row("assessment attributes", setting, "record", "all attributes", once)
-    for mechanism in CLUSTER_MECHANISMS:
-        changes = _Changes(domain, setting, mechanism)
-        name, summed = f"assessment pairs_{mechanism}", changes.record(changes.pairs)
-        yield audit_row(name, setting, "record", SUMMED, summed)
-        waived = Finding(once.claimed, summed.exact, summed.shipped)
-        yield audit_row(name, setting, "record", WAIVED, waived)
-        for attribute in domain.names:
-            told = changes.attribute(changes.pairs, attribute)
-            waived = Finding(changes.of((attribute,)).claimed, told.exact, told.shipped)
-            yield audit_row(name, setting, "attribute", f"{attribute}, as if released once", waived)
+def _assessment_rows(setting: _Setting) -> Iterator[Row]:
+    once = setting.alone
+    yield setting.row("assessment attributes", "record", "all attributes", once, None)
+    for each in setting.by_mechanism:
+        name, pairs = f"assessment pairs_{each.mechanism}", each.record(each.pairs)
+        yield each.row(name, "record", SUMMED, pairs, None)
+        yield each.row(name, "record", WAIVED, replace(pairs, claimed=once.claimed), None)
+        for attribute in setting.domain.names:
+            claimed = each.of((attribute,)).claimed
+            waived = replace(each.attribute(each.pairs, attribute), claimed=claimed)
+            yield each.row(name, "attribute", f"{attribute}, as if released once", waived, None)
 
 
 def risk_table(
@@ -294,47 +280,44 @@ def risk_table(
     (every attribute) for the release, ``equal_risk_with_assessment`` for the total of a record.
     """
     rows: list[Row] = []
-    single: Clustering = tuple(combinations(domain.names, 1))
-    for setting in (Setting(reading, repr(p)) for reading in readings for p in probabilities):
-        alone = _Changes(domain, setting, "kronecker")
-        rows += _risks("rr_independent", None, single, alone, ("none",))
-        for t_v, formed in clusters.items():
-            for mechanism in CLUSTER_MECHANISMS:
-                changes = _Changes(domain, setting, mechanism)
-                rows += _risks(mechanism, t_v, formed, changes, ASSESSMENTS)
-    return audit_table(rows)
+    for setting in _settings(domain, probabilities, readings):
+        single = tuple(combinations(domain.names, 1))
+        rows += _risks("rr_independent", None, single, setting, ("none",))
+        for (t_v, formed), each in product(clusters.items(), setting.by_mechanism):
+            rows += _risks(each.mechanism, t_v, formed, each, ASSESSMENTS)
+    return _table(rows)
 
 
 def _risks(
-    mechanism: str, t_v: int | None, clusters: Clustering, changes: _Changes, ways: Sequence[str]
+    mechanism: str, t_v: int | None, clusters: Clustering, setting: _Setting, ways: Sequence[str]
 ) -> Iterator[Row]:
-    once = changes.alone
-    release = changes.record(clusters).exact
+    once = setting.alone
+    release = setting.record(clusters).exact
     costs = {"none": 0.0, "4.1": once.exact, "4.2": math.inf, "4.3 waived": once.claimed}
-    found = {name: changes.attribute(clusters, name) for name in changes.domain.names}
-    apart = {name: changes.of((name,)).exact for name in found}
+    if "4.3 summed" in ways:
+        costs["4.3 summed"] = setting.record(setting.pairs).exact
+    found = {name: setting.attribute(clusters, name) for name in setting.domain.names}
+    apart = {name: setting.of((name,)).exact for name in found}
     # The worst attribute multiplies an intruder's odds most: largest difference, then largest ε.
     worst = max(found, key=lambda n: (round(found[n].exact - apart[n], 9), found[n].exact))
     epsilon, alone = found[worst].exact, apart[worst]
     for assessment in ways:
-        summed = assessment == "4.3 summed"
-        cost = changes.record(changes.pairs).exact if summed else costs[assessment]
         yield {
-            "matrix": changes.setting.reading,
-            "p": float(changes.setting.p),
+            "matrix": setting.reading,
+            "p": float(setting.p),
             "mechanism": mechanism,
             "t_v": t_v,
             "assessment": assessment,
             "release_epsilon": release,
-            "assessment_epsilon": cost,
-            "total_epsilon": release + cost,
+            "assessment_epsilon": costs[assessment],
+            "total_epsilon": release + costs[assessment],
             "attribute_epsilon": epsilon,
             "attribute_alone": alone,
             "attribute": worst,
             "attribute_ratio": epsilon / alone if alone else math.inf if epsilon > 0 else 1.0,
             "equal_risk_record": _not_above(release, once.exact),
             "equal_risk_attribute": all(each.holds for each in found.values()),
-            "equal_risk_with_assessment": _not_above(release + cost, once.exact),
+            "equal_risk_with_assessment": _not_above(release + costs[assessment], once.exact),
         }
 
 
