@@ -100,7 +100,7 @@ class Agreement:
         for names, shape in self.shapes.items():
             rows, own = [sparse.csr_array(np.ones((1, math.prod(shape))))], [np.array([-1])]
             for subset in self._own(names):
-                summed = [
+                summed: list[Any] = [
                     sparse.eye_array(size - 1, size) if name in subset else np.ones((1, size))
                     for name, size in zip(names, shape, strict=True)
                 ]
@@ -133,7 +133,7 @@ def numbered(sets: Iterable[Names], sizes: Mapping[str, int]) -> dict[Names, Cou
 def in_order(numbers: Mapping[Names, Counts], names: Sequence[str]) -> Counts:
     """Return the `numbers` of the set of these `names`, flat; the last name varies fastest."""
     known = tuple(sorted(names))
-    return marginal(known, numbers[known], names).reshape(-1)
+    return np.asarray(marginal(known, numbers[known], names).reshape(-1))
 
 
 def marginal(names: Names, cells: Any, subset: Sequence[str]) -> Any:

@@ -31,12 +31,10 @@ from deniable.randomized_response.protocols import (
 )
 from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
 from deniable.records import Domain, Microdata
-from deniable.sampling import RandomnessSource
 
-PairCounts = Mapping[Pair, Counts]  # tables of randomized values, shape (..., rows, columns)
-
+# Tables of randomized values, and for measures of dependence, shape (..., rows, columns).
+PairCounts = Mapping[Pair, Counts]
 PairTables = Mapping[Pair, Floats]
-"""Two-way tables for measures of dependence, shape (..., rows, columns)."""
 
 
 def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
@@ -68,12 +66,11 @@ class AssessmentProtocol(ABC):
             )
 
     @abstractmethod
-    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        """Return pair counts of the protocol on original records, `data`, drawn from `source`."""
-
-    @abstractmethod
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        """Draw `runs` replicates on `data` with `generator`, on the first axis of the tables."""
+        """Return pair counts of the protocol on original records, `data`.
+
+        The `generator` draws `runs` replicates, on the first axis of the tables.
+        """
 
     def tables(self, reports: PairCounts) -> PairTables:
         """Return the tables for measures of dependence: the counts `reports`, or estimates."""
@@ -124,11 +121,8 @@ class AttributeReports(AssessmentProtocol):
         """The protocol RR-Independent of all attributes."""
         return rr_independent(self.domain, self.p, self.reading)
 
-    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        return two_way_counts(self.protocol.randomize(data, source))
-
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
-        drawn = [self.reports(data, generator) for _ in range(runs)]
+        drawn = [two_way_counts(self.protocol.randomize(data, generator)) for _ in range(runs)]
         return {pair: np.stack([run[pair] for run in drawn]) for pair in drawn[0]}
 
     def tables(self, reports: PairCounts) -> PairTables:
@@ -152,16 +146,11 @@ class SecureSum(AssessmentProtocol):
     trust, and large counts.
     """
 
-    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        return two_way_counts(data)
-
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         tables = two_way_counts(data).items()
         return {pair: np.broadcast_to(table, (runs, *table.shape)) for pair, table in tables}
 
-    @property
-    def sent(self) -> Sequence[tuple[tuple[str, ...], Channel]]:
-        return []
+    sent = ()  # no randomized value
 
     @property
     def epsilon(self) -> float:
@@ -191,14 +180,6 @@ class PairReports(AssessmentProtocol):
         """The channel of every pair, in the order of the domain."""
         given, pairs = (self.p, self.reading, self.mechanism), combinations(self.domain.names, 2)
         return {pair: cluster_channel(self.domain.project(pair).shape, *given) for pair in pairs}
-
-    def reports(self, data: Microdata, source: RandomnessSource) -> PairCounts:
-        counts = {}
-        for pair, channel in self.channels.items():
-            part = data.project(pair)
-            masked = channel.report(part.domain.ravel(part.columns), source, pair)
-            counts[pair] = np.bincount(masked, minlength=channel.size).reshape(part.domain.shape)
-        return counts
 
     def drawn_reports(self, data: Microdata, generator: Generator, runs: int) -> PairCounts:
         # The counts of masked pairs are drawn from the original counts.
