@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests.pram.baskets import transactions_of
 from tests.schema.test_transactions import schema_of
 
 import deniable
@@ -20,7 +21,7 @@ from deniable.channels import ProductChannel
 from deniable.cli import main
 from deniable.errors import DeniableError
 from deniable.plans import plan_to_json, read_plan, verify_plan, write_plan
-from deniable.pram import Transactions, frequent_item_sets, item_set_supports, rule_confidences
+from deniable.pram import frequent_item_sets, item_set_supports, rule_confidences
 
 FALSE_ALARMS = 1e-6  # of each test; seeds are fixed
 SCHEMA = schema_of()
@@ -97,7 +98,7 @@ def test_estimates_are_those_of_the_functions_in_memory() -> None:
     protected = randomize(baskets(800, 1), plan, np.random.default_rng(2))
     released = Released(protected, plan)
     channel = ProductChannel(tuple(plan.protocol.channel_of((name,)) for name in ITEMS))
-    known = Transactions.of(channel, (protected == "present").to_numpy(), ITEMS)
+    known = transactions_of(channel, (protected == "present").to_numpy(), ITEMS)
     sets, rule = [("tea",), ("rye", "oat milk")], [(("tea",), ("oat milk",))]
     for found, expected in (
         (released.supports(sets), item_set_supports(known, sets)),

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from tests.pram.baskets import transactions_of
 
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DataError, DeniableError
@@ -44,7 +45,7 @@ def baskets(records: int, items: int, seed: int = 1) -> np.ndarray:
 
 def randomized(channel: ProductChannel, records: np.ndarray, seed: int = 2) -> Transactions:
     columns = channel.randomize_columns(tuple(records.T), np.random.default_rng(seed))
-    return Transactions.of(channel, np.stack(columns, axis=1))
+    return transactions_of(channel, np.stack(columns, axis=1))
 
 
 # -- exact -----------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ def test_two_items_by_hand():
     # invented 0: scores (0, 2). Reports 11, 11, 01, 10, 00, 00 (items 0 and 1).
     channel = ProductChannel((item_channel(0.25, 0.25), item_channel(0.5, 0.0)))
     reports = np.array([[1, 1], [1, 1], [0, 1], [1, 0], [0, 0], [0, 0]])
-    found = item_set_supports(Transactions.of(channel, reports), [[0, 1], [1], [0]])
+    found = item_set_supports(transactions_of(channel, reports), [[0, 1], [1], [0]])
     # Scores of both: 3 for 11, -1 for 01, 0 otherwise: (3 + 3 - 1) / 6.
     np.testing.assert_allclose(found["support"], [5 / 6, 1, 3 / 6 * 2 - 0.5])
     np.testing.assert_allclose(found["reported"], [1 / 3, 1 / 2, 1 / 2])
@@ -91,7 +92,7 @@ def confidence_free(
     channel: ProductChannel, reports: np.ndarray, sets: list[list[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return supports and the variances for the file, also where these are below zero."""
-    transactions = Transactions.of(channel, reports)
+    transactions = transactions_of(channel, reports)
     supports = item_set_supports(transactions, sets)["support"].to_numpy()
     variances = []
     for items in sets:
@@ -209,7 +210,7 @@ def test_rules_are_covered():
     covered = 0
     for counts in reports:
         records = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], counts, axis=0)
-        found = rule_confidences(Transactions.of(channel, records), [([0], [1])]).iloc[0]
+        found = rule_confidences(transactions_of(channel, records), [([0], [1])]).iloc[0]
         covered += found["ci_low"] <= 2 / 3 <= found["ci_high"]
     assert abs(covered / 1500 - 0.95) < 4.9 * math.sqrt(0.05 * 0.95 / 1500)
 
@@ -233,7 +234,7 @@ def test_joined_sets_are_those_of_brute_force():
 def test_without_randomization_of_the_file_the_search_is_apriori():
     records = baskets(2000, 8)
     channel = ProductChannel((KeepOrReplace.uniform(2, 1.0),) * 8)
-    found = frequent_item_sets(Transactions.of(channel, records), 0.15, largest=4, target="file")
+    found = frequent_item_sets(transactions_of(channel, records), 0.15, largest=4, target="file")
     expected = {
         " & ".join(map(str, items))
         for size in range(1, 5)
@@ -272,7 +273,7 @@ def test_the_search_keeps_its_error_rate():
     for _ in range(runs):
         records = rng.integers(0, 2, (1500, 6), dtype=np.uint8)
         columns = channel.randomize_columns(tuple(records.T), rng)
-        transactions = Transactions.of(channel, np.stack(columns, axis=1))
+        transactions = transactions_of(channel, np.stack(columns, axis=1))
         found = frequent_item_sets(transactions, 0.2501, largest=2)
         pairs = found[found["size"] == 2]
         wrong += bool((pairs["verdict"] == "frequent").any())

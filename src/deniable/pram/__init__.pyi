@@ -13,7 +13,6 @@ from .matrices import (
     whole_file_epsilon as whole_file_epsilon,
 )
 from .protocol import (
-    AttributeBlock as AttributeBlock,
     StratifiedProtocol as StratifiedProtocol,
     Stratum as Stratum,
     label as label,

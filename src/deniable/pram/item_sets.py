@@ -26,7 +26,6 @@ from deniable.errors import (
     named_types,
 )
 from deniable.estimation import confidence_intervals, refuse_bad_confidence
-from deniable.records import Microdata
 
 Item = int | str  # an item's name, or its number from 0
 MAX_SET = 20
@@ -44,6 +43,14 @@ class Transactions:
     bits. `names` are the names of items. Raises `ChannelError` if a channel is not over two
     categories. Raises `DataError` if columns, channels and names differ in number, columns differ
     in length, or a value is not 0 or 1.
+
+    Examples
+    --------
+    >>> from deniable.channels import KeepOrReplace
+    >>> coins = ProductChannel((KeepOrReplace.uniform(2, keep=0.5),) * 3)
+    >>> reports = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    >>> Transactions(coins, reports.T, ("bread", "butter", "jam")).patterns((0, 1))
+    array([0, 1, 1, 2])
     """
 
     def __init__(
@@ -72,37 +79,6 @@ class Transactions:
                     "randomized values; give a 2 by 2 channel, over absent and present"
                 )
         ((self._records,),), self._bits = lengths, held
-
-    @classmethod
-    def of(
-        cls,
-        channel: ProductChannel,
-        records: npt.ArrayLike | Microdata,
-        names: Sequence[str] | None = None,
-    ) -> "Transactions":
-        """Make transactions from a table of 0 and 1, or from microdata of binary attributes.
-
-        The `records` are randomized through the `channel`, which has one factor per item. A table
-        has the shape (records, items). The second category of an attribute is "present". The
-        `names` of items are by default the names of the attributes, or "0", "1", ...
-
-        Examples
-        --------
-        >>> from deniable.channels import KeepOrReplace
-        >>> coins = ProductChannel((KeepOrReplace.uniform(2, keep=0.5),) * 3)
-        >>> reports = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]])
-        >>> Transactions.of(coins, reports).patterns((0, 1))
-        array([0, 1, 1, 2])
-        """
-        if isinstance(records, Microdata):
-            return cls(channel, records.columns, tuple(names or records.domain.names))
-        table = np.asarray(records)
-        if table.ndim != 2:
-            raise DataError(
-                f"records of shape {table.shape}; give one row per record and one column per item"
-            )
-        default = (str(item) for item in range(table.shape[1]))
-        return cls(channel, tuple(table.T), tuple(names or default))
 
     def __len__(self) -> int:
         return self._records

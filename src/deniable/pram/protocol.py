@@ -21,9 +21,6 @@ from deniable.sampling import RandomnessSource
 Stratum = tuple[str, ...]
 """The names of a category of each stratum attribute; () without strata."""
 
-AttributeBlock = tuple[str, ...]
-"""Attributes that are randomized by one matrix over their joint cells."""
-
 
 @dataclass(frozen=True, eq=False)
 class StratifiedProtocol:

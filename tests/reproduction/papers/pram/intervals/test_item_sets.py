@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import pytest
+from tests.pram.baskets import transactions_of
 from tests.simulations import simulated_whole
 
 from deniable.channels import ProductChannel
-from deniable.pram.item_sets import Transactions, item_set_supports
+from deniable.pram.item_sets import item_set_supports
 
 from reproduction.papers.pram.intervals.item_sets import (
     MEASURES,
@@ -133,7 +134,7 @@ def test_a_run_is_what_records_give() -> None:
     truth = np.array([MODEL.pattern_law(items)[-1] for items in sets])
     for _ in range(runs):
         columns = channel.randomize_columns(tuple(drawn(MODEL, 400, rng).T), rng)
-        table = item_set_supports(Transactions.of(channel, np.stack(columns, axis=1)), sets)
+        table = item_set_supports(transactions_of(channel, np.stack(columns, axis=1)), sets)
         errors.append(table["standard_error_population"].mean())
         bias.append((table["support"] - truth).mean())
         above.append((table["ci_low_population"] > 0).mean())
