@@ -240,10 +240,11 @@ class MethodAudit:
             # Records in fixed clusters reveal the same as their centroids.
             found.append(("record", ALL, together))
         for unit, attribute, lost in found:
+            about = {"reading": reading, "unit": unit, "clusters": clusters, "attribute": attribute}
             limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
             beyond = np.nan if unit == "centroid" else float((lost * times > limit).mean())
-            of = (reading, unit, float(lost.max()) * times, kind, clusters, attribute)
-            yield self.row(*of, records_beyond=beyond, note=note)
+            about |= {"records_beyond": beyond, "note": note}
+            yield self.row(float(lost.max()) * times, kind, **about)
 
     def of_records(self, reading: str) -> dict[str, Any]:
         """Return the row, in a `reading`, of released records if each file has its own clusters."""
@@ -251,9 +252,13 @@ class MethodAudit:
         parts = zip(shipped.centres, shipped.scales, shipped.upper.tolist(), strict=True)
         deltas = [refutation_by_a_full_shift(*part) for part in parts]
         worst = int(np.argmax(deltas))
-        name, delta = self.clustered.file.names[worst], deltas[worst]
-        note = "the partition into clusters is released"
-        return self._refuted(delta > 0, reading, name, note, delta=delta)
+        return self._refuted(
+            deltas[worst] > 0,
+            reading=reading,
+            attribute=self.clustered.file.names[worst],
+            delta=deltas[worst],
+            note="the partition into clusters is released",
+        )
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
@@ -262,7 +267,7 @@ class MethodAudit:
         of = centroid_of(self.method), self.shipped.scales, float(file.upper[0])
         shown = shown_when_shuffled(columns, self.clustered.k, *of)
         note = "records in random order: how many of them two clusters share is released"
-        return self._refuted(shown, FIXED_SCALE, file.names[0], note)
+        return self._refuted(shown, reading=FIXED_SCALE, attribute=file.names[0], note=note)
 
     def of_data_driven_domain(self) -> dict[str, Any]:
         """Return the row of a domain that is a multiple of the largest value.
@@ -270,47 +275,32 @@ class MethodAudit:
         A record above the largest value increases U. A value clipped to the old U has positive
         probability on the file and 0 on the neighbour. Only clusters without noise are not clipped.
         """
-        noisy = bool((self.shipped.scales > 0).any())
+        about = {"domain": "from the data", "attribute": ALL, "reading": RECOMPUTED_SCALE}
         note = "values clipped to U show U, which the largest value made"
-        return self._refuted(noisy, RECOMPUTED_SCALE, ALL, note, domain="from the data")
+        return self._refuted(bool((self.shipped.scales > 0).any()), note=note, **about)
 
-    def _refuted(
-        self, refuted: bool, reading: str, attribute: str, note: str, **more: Any
-    ) -> dict[str, Any]:
+    def _refuted(self, refuted: bool, **about: Any) -> dict[str, Any]:
         """Return a row of records, with an infinite epsilon if a release can refute a neighbour."""
-        found = np.inf if refuted else 0.0
-        kind: Kind = "lower bound"
-        return self.row(reading, "record", found, kind, RECLUSTERED, attribute, note=note, **more)
+        about |= {"unit": "record", "clusters": RECLUSTERED}
+        return self.row(np.inf if refuted else 0.0, "lower bound", **about)
 
-    def row(
-        self,
-        reading: str,
-        unit: str,
-        found: float,
-        kind: Kind,
-        clusters: str,
-        attribute: str,
-        **about: Any,
-    ) -> dict[str, Any]:
-        """Return one row, for the columns `COLUMNS`; see `claim_row` for `found` and `kind`.
+    def row(self, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
+        """Return one row of the audit; see `claim_row` for `found` and `kind`.
 
-        The `reading` is the interpretation, the `unit` the released object, in one `attribute` or
-        in all. `clusters` are fixed, or each file has its own. `about` has other columns.
+        `about` has other columns of `COLUMNS`, at least ``reading`` (the interpretation), ``unit``
+        (the released object), ``attribute`` (or all), and ``clusters`` (fixed, or recomputed).
         """
         file, formed = self.clustered.file, self.method != "dp"
         columns = {
             "dataset": file.dataset,
             "method": self.method,
-            "reading": reading,
-            "unit": unit,
             "k": self.clustered.k if formed else None,
             "epsilon": self.epsilon,
             "domain_factor": file.domain_factor,
             "domain": "public",
-            "clusters": clusters if formed else "none",
-            "attribute": attribute,
             "records_beyond": np.nan,
             "delta": np.nan,
             "note": "",
         }
-        return claim_row(self.claimed(unit, attribute), found, kind, **columns | about)
+        columns |= about if formed else about | {"clusters": "none"}
+        return claim_row(self.claimed(about["unit"], about["attribute"]), found, kind, **columns)

@@ -1,7 +1,6 @@
 """Audit [idp] on its data sets: the claimed and the exact ε, or a lower bound."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -47,14 +46,14 @@ def audit_table(
             noise = SeededNoise(generator_for(seed, key | {"k": size, "epsilon": epsilon}))
             found = audit.certificate(data.values, audited.shipped.mask(noise, releases))
             largest, worst = float(found.max()), data.names[int(found.argmax())]
-            bound = partial(
-                audited.row, audit.RECOMPUTED_SCALE, kind="lower bound", clusters=audit.RECLUSTERED
-            )
-            certified += [
-                bound("attribute", largest, attribute=worst, note=note),
-                bound("record", largest, attribute=worst, note=note),
-                bound("record", float(found.sum()), attribute=audit.ALL, note=of_sums),
-            ]
+            about = {"reading": audit.RECOMPUTED_SCALE, "clusters": audit.RECLUSTERED}
+            for unit, bound, attribute, why in (
+                ("attribute", largest, worst, note),
+                ("record", largest, worst, note),
+                ("record", float(found.sum()), audit.ALL, of_sums),
+            ):
+                about |= {"unit": unit, "attribute": attribute, "note": why}
+                certified.append(audited.row(bound, "lower bound", **about))
     return pd.concat([*tables, audit.as_table(certified)], ignore_index=True)
 
 
