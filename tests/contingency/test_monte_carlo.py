@@ -11,7 +11,7 @@ from scipy import stats
 
 from deniable.arrays import Floats
 from deniable.channels import KeepOrReplace
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.log_linear import LogLinearModel, two_step_estimate
 from deniable.contingency.monte_carlo import (
     LaplaceRelease,
     RandomizedRelease,
@@ -20,7 +20,6 @@ from deniable.contingency.monte_carlo import (
     monte_carlo_test,
     test_against_true_statistic as true_statistic_test,
 )
-from deniable.contingency.two_step import two_step_estimate
 from deniable.errors import DeniableError
 
 MODEL = LogLinearModel.independence((2, 2))

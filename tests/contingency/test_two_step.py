@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.log_linear import LogLinearModel, nearest_tables, two_step_estimate
 from deniable.contingency.programs import nearest_table_by_program
-from deniable.contingency.two_step import nearest_tables, two_step_estimate
 from deniable.errors import DeniableError
 
 SEEDED = settings(deadline=None, max_examples=60, derandomize=True)

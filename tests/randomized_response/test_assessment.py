@@ -29,8 +29,12 @@ from deniable.randomized_response.dependence import (
     dependences_from_tables,
     pair_measures,
 )
-from deniable.randomized_response.protocols import claimed_epsilon
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS, Assessment
+from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    Assessment,
+    claimed_epsilon,
+)
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 

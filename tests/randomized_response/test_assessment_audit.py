@@ -22,12 +22,13 @@ from deniable.randomized_response.audit import (
     risk_table,
 )
 from deniable.randomized_response.dependence import cluster_attributes, dependences
-from deniable.randomized_response.protocols import rr_clusters, rr_odds
-from deniable.randomized_response.readings import (
+from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
     ClusterMechanism,
     Reading,
+    rr_clusters,
+    rr_odds,
 )
 from deniable.randomized_response.waiver import (
     aggregate_epsilon,

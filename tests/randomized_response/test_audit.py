@@ -23,17 +23,15 @@ from deniable.randomized_response.audit import (
 )
 from deniable.randomized_response.dependence import dependences
 from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    ClusterMechanism,
+    Reading,
     claimed_epsilon,
     cluster_channel,
     rr_channel,
     rr_independent,
     rr_odds,
-)
-from deniable.randomized_response.readings import (
-    CLUSTER_MECHANISMS,
-    READINGS,
-    ClusterMechanism,
-    Reading,
 )
 from deniable.records.categorical import Microdata
 

@@ -10,6 +10,8 @@ from scipy import stats
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DeniableError, SingularChannelError
 from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
     Protocol,
     claimed_epsilon,
     cluster_channel,
@@ -18,7 +20,6 @@ from deniable.randomized_response.protocols import (
     rr_independent,
     rr_joint,
 )
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 from deniable.sampling import SystemRandomSource

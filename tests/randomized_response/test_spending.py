@@ -30,7 +30,7 @@ from deniable.randomized_response import (
     rr_independent,
     rr_joint,
 )
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
+from deniable.randomized_response.protocols import CLUSTER_MECHANISMS, READINGS
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 SEEDED = settings(deadline=None, max_examples=40, derandomize=True)

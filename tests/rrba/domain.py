@@ -1,7 +1,7 @@
 """The domain that clients, aggregators and servers are tried on, and a view of it."""
 
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.views import View
+from deniable.rrba.questions import View
 
 DOMAIN = Domain(
     (

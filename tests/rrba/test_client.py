@@ -16,8 +16,7 @@ from deniable.arrays import Codes
 from deniable.channels import KeepOrReplace
 from deniable.errors import DataError, DeniableError
 from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
-from deniable.rrba.privacy import view_epsilon
-from deniable.rrba.tables import table_channel
+from deniable.rrba.tables import table_channel, view_epsilon
 from deniable.sampling import RandomSource
 
 ERROR_RATE = 1e-6

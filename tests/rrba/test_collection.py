@@ -16,14 +16,13 @@ from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.categorical import Microdata
 from deniable.rrba.collection import TableAnswers, answers_by_table, collect_answers
-from deniable.rrba.privacy import answer_epsilon, view_epsilon
 from deniable.rrba.questions import (
     CollectedTable,
     CollectionDesign,
     design_collection,
     keep_for_record,
 )
-from deniable.rrba.tables import TableState
+from deniable.rrba.tables import TableState, answer_epsilon, view_epsilon
 from deniable.sampling.keyed import KeyedDraws
 
 

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DeniableError
-from deniable.rrba.privacy import (
+from deniable.rrba.tables import (
     answer_epsilon,
     claimed_epsilon,
     floor_epsilon,
+    floored_projection,
     keep_for_epsilon,
     retention_from_claim,
+    table_channel,
     variance_inflation,
     view_epsilon,
 )
-from deniable.rrba.tables import floored_projection, table_channel
 
 KEEPS = st.floats(0.01, 0.99)
 TABLES = st.lists(st.integers(1, 1000), min_size=2, max_size=5).map(

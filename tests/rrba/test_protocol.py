@@ -15,8 +15,8 @@ from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Refusal
 from deniable.rrba.protocol import Aggregator, Server, run_rrba
+from deniable.rrba.questions import Combination, View, make_views
 from deniable.rrba.tables import POOLED, PRINTED, PRINTED_FIRST_VERSION, Rule, table_channel
-from deniable.rrba.views import Combination, View, make_views
 from deniable.sampling import SystemRandomSource
 
 ERROR_RATE = 1e-6

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DeniableError
-from deniable.rrba.views import View, fewest_views, make_views
+from deniable.rrba.questions import View, fewest_views, make_views
 
 # Section 4 of the text, for A, R, E, O, S, T and without T.
 PRINTED = {

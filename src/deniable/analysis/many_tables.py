@@ -95,7 +95,7 @@ class ManyTableEstimates(ReleaseSource):
     def two_step(self, tables: Tables | None = None, *, weight: str | None = None) -> pd.DataFrame:
         """Return the nearest non-negative tables, and the independence models fitted to these.
 
-        See [rrba], section 6, and `deniable.contingency.two_step_estimate`. There is one row per
+        See [rrba], section 6, and `deniable.contingency.log_linear_estimate`. There is one row per
         cell of a table: ``columns`` and ``values``, joined by " x "; ``estimate``; ``nearest``,
         which is not negative and sums to 1; ``independent``, expected if the columns were
         independent. ``attrs["left_out"]`` has the tables left out, with the reasons. `tables` and

@@ -1,7 +1,7 @@
 """Test independence on noisy tables, with simulated or approximate critical values.
 
 Three tests of [rrba], Table 3, use the same algorithm (Gaboardi et al., 2016, for Laplace noise;
-[rrba], 7.3, for randomized response). Two-step maximum likelihood (`deniable.contingency.two_step`)
+[rrba], 7.3, for randomized response). Two-step maximum likelihood (`two_step_estimate`)
 fits the null to a noisy table. Then l tables are sampled from the fit and perturbed. The null is
 rejected if the statistic of the noisy table,
 
@@ -30,8 +30,7 @@ import scipy
 from deniable.arrays import ROUNDING, Flags, Floats, at_least
 from deniable.channels import Channel
 from deniable.contingency.independence import chi_squared, draw_tables, rounds
-from deniable.contingency.log_linear import LogLinearModel
-from deniable.contingency.two_step import nearest_tables, two_step_estimate
+from deniable.contingency.log_linear import LogLinearModel, nearest_tables, two_step_estimate
 from deniable.errors import DeniableError, refuse_unknown
 
 SmallCells = Literal["table", "fitted", "ignore"]

@@ -37,7 +37,14 @@ from .dependence import (
 )
 from .protocols import (
     MIN_RECORDS_PER_CELL as MIN_RECORDS_PER_CELL,
+    READINGS as READINGS,
+    Assessment as Assessment,
+    Clustering as Clustering,
+    ClusterMechanism as ClusterMechanism,
+    PairEstimator as PairEstimator,
+    Projection as Projection,
     Protocol as Protocol,
+    Reading as Reading,
     as_reports as as_reports,
     claimed_epsilon as claimed_epsilon,
     cluster_channel as cluster_channel,
@@ -48,15 +55,6 @@ from .protocols import (
     rr_clusters as rr_clusters,
     rr_independent as rr_independent,
     rr_joint as rr_joint,
-)
-from .readings import (
-    READINGS as READINGS,
-    Assessment as Assessment,
-    Clustering as Clustering,
-    ClusterMechanism as ClusterMechanism,
-    PairEstimator as PairEstimator,
-    Projection as Projection,
-    Reading as Reading,
 )
 from .secure_sums import (
     NOTHING as NOTHING,

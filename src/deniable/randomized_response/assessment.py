@@ -23,13 +23,15 @@ from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
 from deniable.randomized_response.dependence import Pair
 from deniable.randomized_response.protocols import (
+    Assessment,
+    ClusterMechanism,
     Protocol,
+    Reading,
     claimed_epsilon,
     cluster_channel,
     composed_epsilon,
     rr_independent,
 )
-from deniable.randomized_response.readings import Assessment, ClusterMechanism, Reading
 from deniable.records import Domain, Microdata
 
 # Tables of randomized values, and for measures of dependence, shape (..., rows, columns).

@@ -24,13 +24,14 @@ from deniable.privacy import (
     exact_epsilon,
 )
 from deniable.randomized_response.dependence import cluster_attributes
-from deniable.randomized_response.protocols import cluster_channel, rr_odds
-from deniable.randomized_response.readings import (
+from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
     Clustering,
     ClusterMechanism,
     Reading,
+    cluster_channel,
+    rr_odds,
 )
 from deniable.records import Domain
 

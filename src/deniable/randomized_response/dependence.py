@@ -18,7 +18,7 @@ from deniable.arrays import Floats, at_least, quotients
 from deniable.channels import ProductChannel
 from deniable.errors import DeniableError, named_types
 from deniable.estimation import estimated_or_uniform
-from deniable.randomized_response.readings import Clustering
+from deniable.randomized_response.protocols import Clustering
 from deniable.records import Domain, Microdata
 
 Pair = tuple[str, str]

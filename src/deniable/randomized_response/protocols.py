@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -23,15 +23,40 @@ from deniable.channels import (
     product_of_ratios,
 )
 from deniable.errors import DeniableError, named_types, refuse_unknown
-from deniable.randomized_response.readings import (
-    CLUSTER_MECHANISMS,
-    READINGS,
-    Clustering,
-    ClusterMechanism,
-    Reading,
-)
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import Numbers, RandomnessSource
+
+Reading = Literal["printed", "keep", "diagonal"]
+"""Interpretations of the RR matrix of [multirr], 6.3.1; see `rr_channel`."""
+
+ClusterMechanism = Literal["joint", "kronecker"]
+"""Ways to randomize a cluster of attributes; see `cluster_channel`."""
+
+Projection = Literal["clip", "simplex", "likelihood"]
+"""Ways to turn an unbiased estimate into a distribution; see `deniable.estimation`."""
+
+PairEstimator = Literal[
+    "randomized",
+    "randomized_joint",
+    "rr_independent",
+    "pair_unbiased",
+    "pair_clipped",
+    "pair_projected",
+    "pair_likelihood",
+    "pair_shrunk",
+]
+"""Estimators of the joint distribution of two attributes."""
+
+Assessment = Literal[
+    "attributes", "attributes_inverted", "secure_sum", "pairs_joint", "pairs_kronecker"
+]
+"""Ways to assess dependences without a trusted party; see `assessment`."""
+
+Clustering = tuple[tuple[str, ...], ...]
+"""Clusters of attributes, by name."""
+
+READINGS: tuple[Reading, ...] = get_args(Reading)
+CLUSTER_MECHANISMS: tuple[ClusterMechanism, ...] = get_args(ClusterMechanism)
 
 Probability = TypeVar("Probability", float, Fraction)
 MAX_JOINT_CELLS = 1000  # the limit of the audit cell by cell

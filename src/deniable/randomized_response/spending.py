@@ -8,8 +8,13 @@ import numpy as np
 from deniable.channels import KeepOrReplace, refuse_bad_budget
 from deniable.errors import DeniableError, named_types
 from deniable.privacy import Allocation, allocate_by_size
-from deniable.randomized_response.protocols import Protocol, rr_clusters
-from deniable.randomized_response.readings import Clustering, ClusterMechanism, Reading
+from deniable.randomized_response.protocols import (
+    Clustering,
+    ClusterMechanism,
+    Protocol,
+    Reading,
+    rr_clusters,
+)
 from deniable.records import Domain
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Positions
 from deniable.errors import DeniableError
 from deniable.estimation import rescaled
-from deniable.randomized_response.readings import Clustering
+from deniable.randomized_response.protocols import Clustering
 from deniable.records import Domain, Microdata
 from deniable.sampling import RandomSource, refuse_no_source
 

@@ -39,8 +39,7 @@ from deniable.arrays import Floats
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
-from deniable.randomized_response.protocols import rr_odds
-from deniable.randomized_response.readings import Reading
+from deniable.randomized_response.protocols import Reading, rr_odds
 
 MAX_ENUMERATION = 5_000_000
 MAX_ENUMERATED_PARTIES = 3

@@ -15,15 +15,6 @@ from .collection import (
     rows_by_table as rows_by_table,
 )
 from .messages import Agreement as Agreement
-from .privacy import (
-    answer_epsilon as answer_epsilon,
-    claimed_epsilon as claimed_epsilon,
-    floor_epsilon as floor_epsilon,
-    keep_for_epsilon as keep_for_epsilon,
-    retention_from_claim as retention_from_claim,
-    variance_inflation as variance_inflation,
-    view_epsilon as view_epsilon,
-)
 from .protocol import (
     Aggregator as Aggregator,
     Collection as Collection,
@@ -40,10 +31,14 @@ from .questions import (
     AnswersOfClient as AnswersOfClient,
     CollectedTable as CollectedTable,
     CollectionDesign as CollectionDesign,
+    Combination as Combination,
     Update as Update,
+    View as View,
     design_collection as design_collection,
+    fewest_views as fewest_views,
     guaranteed as guaranteed,
     keep_for_record as keep_for_record,
+    make_views as make_views,
     section_5_block as section_5_block,
 )
 from .tables import (
@@ -53,14 +48,15 @@ from .tables import (
     PRINTED_FIRST_VERSION as PRINTED_FIRST_VERSION,
     Rule as Rule,
     TableState as TableState,
+    answer_epsilon as answer_epsilon,
     checked_counts as checked_counts,
+    claimed_epsilon as claimed_epsilon,
+    floor_epsilon as floor_epsilon,
     floored_projection as floored_projection,
+    keep_for_epsilon as keep_for_epsilon,
     printed_estimate as printed_estimate,
+    retention_from_claim as retention_from_claim,
     table_channel as table_channel,
-)
-from .views import (
-    Combination as Combination,
-    View as View,
-    fewest_views as fewest_views,
-    make_views as make_views,
+    variance_inflation as variance_inflation,
+    view_epsilon as view_epsilon,
 )

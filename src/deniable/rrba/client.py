@@ -13,8 +13,8 @@ from pydantic.dataclasses import dataclass
 from deniable.channels import KeepOrReplace, ProductChannel, rounded_up
 from deniable.errors import DeniableError
 from deniable.records import Domain, refuse_foreign_codes
+from deniable.rrba.questions import Combination, View
 from deniable.rrba.tables import table_channel
-from deniable.rrba.views import Combination, View
 from deniable.sampling import RandomSource
 
 MESSAGE = ConfigDict(strict=True, extra="forbid")

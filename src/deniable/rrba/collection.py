@@ -16,10 +16,14 @@ from deniable.channels import Channel, Target
 from deniable.errors import DataError, DeniableError
 from deniable.records import Microdata
 from deniable.rrba.client import BlockReport
-from deniable.rrba.privacy import answer_epsilon
-from deniable.rrba.questions import SEPARATOR, CollectedTable, CollectionDesign
-from deniable.rrba.tables import TableState, checked_counts, printed_estimate, table_channel
-from deniable.rrba.views import Combination
+from deniable.rrba.questions import SEPARATOR, CollectedTable, CollectionDesign, Combination
+from deniable.rrba.tables import (
+    TableState,
+    answer_epsilon,
+    checked_counts,
+    printed_estimate,
+    table_channel,
+)
 from deniable.sampling import KeyedDraws
 
 MAX_ROWS = 2_000_000

@@ -11,8 +11,7 @@ from typing import Any
 from deniable.errors import DeniableError
 from deniable.files import json_line
 from deniable.rrba.client import Answer, BlockReport, Question, Refusal
-from deniable.rrba.questions import CollectionDesign
-from deniable.rrba.views import Combination
+from deniable.rrba.questions import CollectionDesign, Combination
 
 FORMAT, VERSION = "deniable-rrba", 1
 KINDS: Mapping[str, type] = {

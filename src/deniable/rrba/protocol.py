@@ -21,6 +21,7 @@ from deniable.arrays import Counts, Floats
 from deniable.errors import DeniableError, named_types
 from deniable.records import Domain
 from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal, refuse_repeated
+from deniable.rrba.questions import Combination, View
 from deniable.rrba.tables import (
     POOLED,
     Rule,
@@ -30,7 +31,6 @@ from deniable.rrba.tables import (
     pooled_estimate,
     refuse_bad_keep,
 )
-from deniable.rrba.views import Combination, View
 from deniable.sampling import multinomial, refuse_no_source
 
 

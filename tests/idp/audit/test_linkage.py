@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from deniable.idp.audit.linkage import _FIXED, LIKELIHOOD, SQUARED, WIDTHS, _File, link_records
+from deniable.idp.audit.comparison import _FIXED, LIKELIHOOD, SQUARED, WIDTHS, _File, link_records
 from deniable.idp.methods import masking
 from deniable.idp.microaggregation import Ranking, microaggregate
 from deniable.sampling import SeededNoise

@@ -19,7 +19,7 @@ from deniable.plans import KINDS
 from deniable.privacy import column_epsilon
 from deniable.randomized_response.audit import audit_assessments, audit_multirr
 from deniable.randomized_response.dependence import dependences
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS
+from deniable.randomized_response.protocols import CLUSTER_MECHANISMS
 from deniable.randomized_response.waiver import waiver_table
 from deniable.records.categorical import Microdata
 

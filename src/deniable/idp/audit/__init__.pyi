@@ -7,8 +7,12 @@ from .attack import (
     partition_attack as partition_attack,
     privacy_loss_at_equal_centroids as privacy_loss_at_equal_centroids,
 )
-from .comparison import compare_estimates as compare_estimates, measure_utility as measure_utility
-from .linkage import Linkage as Linkage, link_records as link_records
+from .comparison import (
+    Linkage as Linkage,
+    compare_estimates as compare_estimates,
+    link_records as link_records,
+    measure_utility as measure_utility,
+)
 from .promises import (
     CENTROID as CENTROID,
     CENTROIDS as CENTROIDS,

@@ -243,8 +243,8 @@ class MethodAudit:
             about = {"reading": reading, "unit": unit, "clusters": clusters, "attribute": attribute}
             limit = self.claimed(unit, attribute) * (1 + CLAIM_TOLERANCE)
             beyond = np.nan if unit == "centroid" else float((lost * times > limit).mean())
-            about |= {"records_beyond": beyond, "note": note}
-            yield self.row(float(lost.max()) * times, kind, **about)
+            found_epsilon = float(lost.max()) * times
+            yield self.row(found_epsilon, kind, note=note, records_beyond=beyond, **about)
 
     def of_records(self, reading: str) -> dict[str, Any]:
         """Return the row, in a `reading`, of released records if each file has its own clusters."""

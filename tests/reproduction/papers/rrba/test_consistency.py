@@ -9,7 +9,7 @@ import pytest
 from deniable.contingency.consistency import largest_disagreement
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
-from deniable.rrba.views import make_views
+from deniable.rrba.questions import make_views
 
 from reproduction.papers.rrba import consistency
 from reproduction.papers.rrba.consistency import COLUMNS, collected, consistency_table

@@ -9,9 +9,14 @@ from pydantic import ValidationError
 
 from deniable.errors import DeniableError
 from deniable.records.categorical import Microdata
-from deniable.rrba.privacy import answer_epsilon, claimed_epsilon, variance_inflation, view_epsilon
-from deniable.rrba.tables import printed_estimate
-from deniable.rrba.views import make_views
+from deniable.rrba.questions import make_views
+from deniable.rrba.tables import (
+    answer_epsilon,
+    claimed_epsilon,
+    printed_estimate,
+    variance_inflation,
+    view_epsilon,
+)
 
 from reproduction.papers.rrba import exact, settings
 from reproduction.papers.rrba.convergence import (

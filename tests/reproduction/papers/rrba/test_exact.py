@@ -7,8 +7,8 @@ import pytest
 
 from deniable.channels import KeepOrReplace
 from deniable.contingency import LogLinearModel, nearest_tables, two_step_estimate
-from deniable.rrba.privacy import answer_epsilon, claimed_epsilon
-from deniable.rrba.views import make_views
+from deniable.rrba.questions import make_views
+from deniable.rrba.tables import answer_epsilon, claimed_epsilon
 
 from reproduction.papers.rrba.exact import (
     PRINTED_TABLE_B,

@@ -13,8 +13,14 @@ from tests.simulations import simulated_whole
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.categorical import Microdata
-from deniable.rrba.privacy import answer_epsilon, floor_epsilon, keep_for_epsilon
-from deniable.rrba.tables import POOLED, floored_projection, table_channel
+from deniable.rrba.tables import (
+    POOLED,
+    answer_epsilon,
+    floor_epsilon,
+    floored_projection,
+    keep_for_epsilon,
+    table_channel,
+)
 
 from reproduction.papers.rrba.names import dataset_of
 from reproduction.papers.rrba.released_tables import (

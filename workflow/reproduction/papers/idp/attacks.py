@@ -196,8 +196,8 @@ def protection_table(
     - "loss between clusters with one mean": the privacy loss between (1, 2, 3) and (2, 2, 2), which
       are the same after microaggregation (without a data set);
     - "values known for certain": the proportion of all values;
-    - "records linked": the proportion of records that the intruder of `deniable.idp.audit.linkage`
-      links correctly, a lower bound;
+    - "records linked": the proportion of records that the intruder of
+      `deniable.idp.audit.link_records` links correctly, a lower bound;
     - "records linked by the nearest": the same with squared distances.
     """
     file = file_of(name, data, domain_factor)

@@ -16,8 +16,13 @@ from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
 from deniable.estimation import unbiased_or_uniform
-from deniable.randomized_response.protocols import Protocol, cluster_channel, rr_channel
-from deniable.randomized_response.readings import CLUSTER_MECHANISMS, READINGS
+from deniable.randomized_response.protocols import (
+    CLUSTER_MECHANISMS,
+    READINGS,
+    Protocol,
+    cluster_channel,
+    rr_channel,
+)
 from deniable.records.categorical import Microdata
 
 from reproduction.papers.multirr.queries import shared
