@@ -327,7 +327,6 @@ def test_several_that_leave_are_all_named():
     with pytest.raises(SecureSumError, match="no share came from party 11, 14 ") as caught:
         secure_sum(parties, rng(0))
     # Nobody answers while shares are missing. Three of party 11's shares left, one stays with it.
-    assert caught.value.traffic == Traffic(4 * 5 + 2, 0, 22 * 3)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (again.parties, str(again)) == ((11, 14), str(caught.value))
 

@@ -7,11 +7,9 @@ the cells, with one variable for each shared sum:
 
     minimize sum of w_t (p_t - y_t)^2  subject to  A p = B s + b,  p >= 0.
 
-Without the last condition the solution has a closed form in marginal distributions alone: each
-shared effect is the average of the tables' effects, weighted by their precisions. The change is
-spread evenly over the cells (`deniable.contingency.consistency` proves it). With the last
-condition, CLARABEL finds the cells that are zero. Newton's method then starts from its solution and
-solves the Karush-Kuhn-Tucker conditions
+Without the last condition `deniable.contingency.consistency` has a closed form. With it, CLARABEL
+finds the cells that are zero. Newton's method then starts from its solution and solves the
+Karush-Kuhn-Tucker conditions
 
     p = max(0, y + A' m / w),  A p = B s + b,  B' m = 0,
 

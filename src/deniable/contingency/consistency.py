@@ -21,6 +21,7 @@ solution. Here the joint misfit of all tables is minimized (the slack form), and
 squares breaks ties. `reconstruct_printed` has the published form for consistent tables.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -226,11 +227,10 @@ def consistent_tables(
 
 def _closest(tables: Sequence[NoisyTable]) -> dict[Names, Floats]:
     _sizes(tables)
-    precisions: dict[Names, float] = {}
-    sums: dict[Names, Floats] = {}
+    precisions, sums = defaultdict[Names, float](float), dict[Names, Floats]()
     for table in tables:
         names = table.attributes
-        precisions[names] = precisions.get(names, 0.0) + table.precision
+        precisions[names] += table.precision
         sums[names] = sums.get(names, 0.0) + table.precision * table.proportions
     averages = {names: total / precisions[names] for names, total in sums.items()}
     agreement = Agreement({names: cells.shape for names, cells in averages.items()})

@@ -109,10 +109,6 @@ class ChannelTest:
     distance_from_zero: Floats
     monte_carlo_tables: Counts
 
-    def rejected(self, level: float = 0.05) -> Flags:
-        """Return whether the null is rejected at a `level`; a NaN p-value rejects nothing."""
-        return np.asarray(self.p_value <= level)
-
 
 @named_types
 def channel_test(
@@ -189,15 +185,9 @@ def weighted_channel_test(
     """Test a log-linear model from randomized records with weights, adjusted for their channel.
 
     `channel_test` of `WeightedCounts.effective` checks the rule of validity, and its errors apply.
-    If the rule fails, statistic and p-value are NaN. No Monte Carlo tables are drawn.
-
-    Parameters
-    ----------
-    counts : WeightedCounts
-        Counts of one sample from one stratum, with positive weights.
-    channel : Channel over the joint cells, not singular
-    model : LogLinearModel
-        The null, such as `LogLinearModel.independence(shape)`.
+    If the rule fails, statistic and p-value are NaN. No Monte Carlo tables are drawn. The `counts`
+    are of one sample from one stratum, with positive weights. `channel` and `model` are as in
+    `channel_test`.
 
     Examples
     --------

@@ -1,8 +1,6 @@
 """Fit log-linear models to randomized values by maximum likelihood through the channel.
 
-If a population has the cell proportions pi, its randomized values have the proportions P' pi. The
-model pi(theta) is log-linear. Nothing is inverted, clipped or projected, so the theory of maximum
-likelihood applies to the fit.
+Original answers have the proportions pi(theta) of a log-linear model, and randomized values P' pi.
 """
 
 from collections.abc import Iterator
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 
 from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel
@@ -120,7 +119,7 @@ def fit_through_channel(
     channel.frequencies(counts)  # raises the same errors as an estimate
     batch, shape = counts.reshape(-1, channel.reports), counts.shape[:-1]
     theta, converged = _scored(batch, channel, model)
-    pi = _softmax(theta @ model.design.T).reshape(*shape, model.cells)
+    pi = softmax(theta @ model.design.T, axis=-1).reshape(*shape, model.cells)
     return fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
 
 
@@ -136,7 +135,7 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
     current = _log_likelihood(batch, theta, channel, model)
     for _ in range(MAX_STEPS):
         n, at = batch[running], theta[running]
-        pi = _softmax(at @ model.design.T)
+        pi = softmax(at @ model.design.T, axis=-1)
         reported = channel.reported(pi)
         slopes = slopes_at(pi, model.design)
         # Without a floor a value may have the probability 0; then it does not occur.
@@ -159,11 +158,6 @@ def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Flo
         if not running.size:
             break
     return theta, converged
-
-
-def _softmax(logits: Floats) -> Floats:
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def slopes_at(pi: Floats, design: Floats) -> Floats:
@@ -193,7 +187,7 @@ def portions(tables: int, entries: int) -> Iterator[slice]:
 def _log_likelihood(
     batch: Floats, theta: Floats, channel: Channel, model: LogLinearModel
 ) -> Floats:
-    reported = channel.reported(_softmax(theta @ model.design.T))
+    reported = channel.reported(softmax(theta @ model.design.T, axis=-1))
     with np.errstate(divide="ignore"):
         logs = np.log(reported)
     return np.asarray(np.where(batch > 0, batch * logs, 0.0).sum(axis=-1))

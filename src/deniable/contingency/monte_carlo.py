@@ -12,8 +12,8 @@ tables with Laplace noise simulate nothing.
 
 **The rule of five.** The published tests ([rrba], section 6 and 7.3) accept the null if any count
 of a two-step estimate is below 5. They check the noisy table and, "at any point", the sampled ones.
-The paper does not name the step. With hundreds of sampled tables the rule disables the test even if
-some 50 records are expected per cell. All interpretations are available.
+The paper does not name the step, so all are available. With hundreds of sampled tables the rule
+disables the test even if some 50 records are expected per cell.
 
 Comparisons ignore rounding (`deniable.arrays.at_least`): with 43 records per cell and p = .5,
 counts of exactly 5 occur, and statistics are often equal.
@@ -105,10 +105,10 @@ class RandomizedRelease:
     def sample(
         self, proportions: Floats, records: Floats, tables: int, generator: np.random.Generator
     ) -> Floats:
-        """Draw tables of counts from each of some distributions, and return estimated counts.
+        """Return estimated counts of drawn tables, see `LaplaceRelease.sample`.
 
-        For `proportions`, `records`, `tables` and `generator` see `LaplaceRelease.sample`. Sampling
-        and randomizing are one multinomial draw ([pram], (1.1)).
+        `proportions`, `records`, `tables` and `generator` are as there. Sampling and randomizing
+        are one multinomial draw ([pram], (1.1)).
         """
         reported = self.channel.reported(proportions)
         return self.estimated(draw_tables(reported, records, tables, generator))

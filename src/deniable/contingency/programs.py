@@ -1,8 +1,7 @@
 """Solve the convex programs of consistent tables with cvxpy ([rrba], 4.3).
 
-All tables are written as even + basis @ effects. With the same effects, tables agree on all shared
-marginals (`deniable.contingency.consistency`). So the programs minimize the misfit, and their only
-constraints are non-negative cells. CLARABEL solves quadratic programs, and HiGHS linear ones.
+Tables are even + basis @ effects (`deniable.contingency.consistency`), so the only constraints are
+non-negative cells. CLARABEL solves quadratic programs, and HiGHS linear ones.
 """
 
 import warnings
@@ -45,9 +44,8 @@ def least_squares(
 ) -> Floats:
     """Return the effects of the non-negative tables with the least weighted squared misfit.
 
-    `even`, shape (cells,), are the tables without any effect. `basis`, shape (cells, effects), maps
-    effects to cells. `observed` and `weights` have the shape (cells,); unobserved cells have the
-    weight 0.
+    For `even` and `basis` see `deniable.contingency.consistency.Layout`. `observed` and `weights`
+    have the shape (cells,); unobserved cells have the weight 0.
     """
     effects = cp.Variable(basis.shape[1])
     tables = even + basis @ effects

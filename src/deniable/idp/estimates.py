@@ -208,22 +208,22 @@ def _class_proportions(
     inner = protected.values - domains.lower
     shown = histograms(inner, codes, len(names), domains.widths, mechanism.bins)
     half, error = discrete_half_width(scale, CONFIDENCE), np.sqrt(discrete_variance(scale))
-    for j, name in enumerate(domains.names):
-        edges = domains.lower[j] + np.linspace(0.0, domains.widths[j], mechanism.bins + 1)
-        for code, of_class in enumerate(names):
-            if sizes[code]:
-                about = {"attribute": name, "statistic": SHARE, "class": of_class, "note": ""}
-                for place in range(mechanism.bins):
-                    value = counts[j, code, place] / sizes[code]
-                    yield about | {
-                        "from": edges[place],
-                        "to": edges[place + 1],
-                        "released": shown[j, code, place] / sizes[code],
-                        "estimate": value,
-                        "standard_error_file": error / sizes[code],
-                        "ci_low_file": value - half / sizes[code],
-                        "ci_high_file": value + half / sizes[code],
-                    }
+    edges = domains.lower + np.linspace(0.0, domains.widths, mechanism.bins + 1)
+    for (j, code, place), count in np.ndenumerate(counts):
+        if size := sizes[code]:
+            yield {
+                "attribute": domains.names[j],
+                "statistic": SHARE,
+                "class": names[code],
+                "from": edges[place, j],
+                "to": edges[place + 1, j],
+                "released": shown[j, code, place] / size,
+                "estimate": count / size,
+                "standard_error_file": error / size,
+                "ci_low_file": count / size - half / size,
+                "ci_high_file": count / size + half / size,
+                "note": "",
+            }
 
 
 def discrete_variance(scale: float) -> float:

@@ -3,7 +3,7 @@
 Each attribute j has the budget epsilon_j and the domain [0, U_j]. With ``dp`` each value gets noise
 of its own. The other methods cut the attribute into clusters of consecutive values. They add one
 Laplace draw of scale sensitivity / epsilon_j to each centroid and clip the sum to the domain. Every
-record of the cluster gets the result. For the methods see `sensitivity` and `centroids`.
+record of the cluster gets the result.
 
 The claim is epsilon-individual differential privacy (Definition 3; for ``dp`` and ``dp_um``
 epsilon-differential privacy), with sequential composition over attributes and parallel composition

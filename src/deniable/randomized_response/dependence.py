@@ -226,21 +226,17 @@ def cluster_attributes(
     sizes = dict(zip(domain.names, domain.shape, strict=True))
     clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]
 
-    def dependence(pair: tuple[int, int]) -> float:
-        across = product(clusters[pair[0]], clusters[pair[1]])
-        return max(strength[frozenset(names)] for names in across)
+    def dependence(pair: Clustering) -> float:
+        return max(strength[frozenset(names)] for names in product(*pair))
 
-    def next_merge() -> tuple[int, int] | None:
-        for pair in sorted(combinations(range(len(clusters)), 2), key=dependence, reverse=True):
-            if not at_least(dependence(pair), least_dependence):
-                return None
-            if prod(sizes[name] for name in clusters[pair[0]] + clusters[pair[1]]) <= largest_cells:
-                return pair
-        return None
+    def may_merge(pair: Clustering) -> bool:
+        cells = prod(sizes[name] for cluster in pair for name in cluster)
+        return cells <= largest_cells and bool(at_least(dependence(pair), least_dependence))
 
-    while pair := next_merge():
-        first, second = pair
-        merged = tuple(sorted(clusters[first] + clusters[second], key=domain.position))
-        clusters = [c for i, c in enumerate(clusters) if i not in pair] + [merged]
+    # Of equal dependences, the first pair is merged.
+    while pairs := list(filter(may_merge, combinations(clusters, 2))):
+        first, second = max(pairs, key=dependence)
+        merged = tuple(sorted(first + second, key=domain.position))
+        clusters = [each for each in clusters if each not in (first, second)] + [merged]
         clusters.sort(key=lambda cluster: domain.position(cluster[0]))
     return tuple(clusters)

@@ -256,16 +256,14 @@ def composed_epsilon(
     `domain` and their channel; an attribute may be in several. `changed` is the attribute that
     changes, by default all of them.
     """
-    told = ((tuple(names), channel) for names, channel in reports)
-    if changed is None:
-        return log_rounded_up(product_of_ratios(channel.exact_parity for _, channel in told))
-    return log_rounded_up(
-        product_of_ratios(
-            channel.parity_of_attribute(domain.project(names).shape, names.index(changed))
-            for names, channel in told
-            if changed in names
-        )
-    )
+
+    def parity(names: Sequence[str], channel: Channel) -> Fraction | None:
+        if changed is None:
+            return channel.exact_parity
+        return channel.parity_of_attribute(domain.project(names).shape, names.index(changed))
+
+    told = [each for each in reports if changed is None or changed in each[0]]
+    return log_rounded_up(product_of_ratios(parity(*each) for each in told))
 
 
 @named_types

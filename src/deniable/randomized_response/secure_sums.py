@@ -53,15 +53,12 @@ class Traffic:
 class SecureSumError(DeniableError):
     """The error of a sum that cannot be completed.
 
-    `message` is its text, `parties` are the numbers of the parties with missing messages, and
-    `traffic` has the messages until then.
+    `message` is its text, and `parties` are the numbers of the parties with missing messages.
     """
 
-    def __init__(
-        self, message: str, parties: Sequence[int] = (), traffic: Traffic = Traffic()
-    ) -> None:
+    def __init__(self, message: str, parties: Sequence[int] = ()) -> None:
         super().__init__(message)
-        self.parties, self.traffic = tuple(parties), traffic
+        self.parties = tuple(parties)
 
 
 def split(values: Counts, parties: int, modulus: int, source: RandomSource) -> Counts:
@@ -176,7 +173,6 @@ def _refuse_missing(
             "from 0); run the sum without it, with new shares. Together with earlier published "
             "counts the new count reveals the value of this party",
             numbers,
-            network.traffic,
         )
 
 

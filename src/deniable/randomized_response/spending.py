@@ -108,13 +108,10 @@ def protocol_from_epsilon(
     """
     parts = tuple((name,) for name in domain.names) if clusters is None else clusters
     sizes = [domain.project(cluster).size for cluster in parts]
-    channels = []
+    channels, kept = [], KeepOrReplace(1.0, np.zeros(1))  # a single cell needs no randomization
     for cluster, size, own in zip(parts, sizes, allocate_by_size(epsilon, sizes, how), strict=True):
-        if size == 1:
-            channels.append(KeepOrReplace(1.0, np.zeros(1)))  # a single cell needs no randomization
-            continue
         try:
-            channels.append(KeepOrReplace.of_epsilon(size, own))
+            channels.append(kept if size == 1 else KeepOrReplace.of_epsilon(size, own))
         except DeniableError as error:
             raise DeniableError(f"{' x '.join(cluster)}: {error}") from None
     return Protocol(domain, parts, tuple(channels))

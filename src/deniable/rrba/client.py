@@ -206,8 +206,8 @@ class Client:
             return channels, math.inf
         if math.isinf(epsilon):
             raise DeniableError("a table has a cell of probability 0: epsilon infinite")
-        known = Fraction(self._spent) if self._spent < math.inf else None
-        spent = rounded_up(known if known is None else known + Fraction(epsilon))
+        finite = math.isfinite(self._spent)
+        spent = rounded_up(Fraction(self._spent) + Fraction(epsilon) if finite else None)
         if spent > self.budget:
             problem = f"epsilon would be {spent:.6g}, above the budget of {self.budget:.6g}"
             raise DeniableError(problem)

@@ -207,7 +207,7 @@ def _decisions(
         ).rejected
     limits = {"tables": FALLBACK_TABLES, "enough": ENOUGH}
     aware = contingency.channel_test(reports, local.channel, model, generator=generator, **limits)
-    found |= {"channel_aware": aware.rejected(LEVEL), "valid": aware.valid}
+    found |= {"channel_aware": aware.p_value <= LEVEL, "valid": aware.valid}
     if PRINTED_SCALE in releases:
         noisier = releases[PRINTED_SCALE].release(true, generator)
         found[PRINTED_SCALE] = contingency.asymptotic_test(noisier, records, model, level=LEVEL)
