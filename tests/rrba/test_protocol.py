@@ -182,11 +182,11 @@ def test_malformed_answers_are_refused(question: Any, cells: Any) -> None:
 def test_an_empty_block_changes_no_table(rule: Rule) -> None:
     asking, server = aggregator(rule), Server()
     run_rrba(asking, server, crowd(12), 4)
-    before = {c: asking.table(c).copy() for view in asking.views for c in view}
+    before = {c: asking.states[c].table.copy() for view in asking.views for c in view}
     reported = len(server._reports)
     run_block(asking, server, {}, [])
     for combination, table in before.items():
-        np.testing.assert_array_equal(asking.table(combination), table)
+        np.testing.assert_array_equal(asking.states[combination].table, table)
     assert len(server._reports) == reported
 
 
@@ -266,7 +266,7 @@ def test_algorithm_1_updates_the_table_after_every_client() -> None:
     asking = Aggregator(DOMAIN, [PAIR], 0.5, np.random.default_rng(1), PRINTED_FIRST_VERSION)
     run_rrba(asking, Server(), crowd(1), 1)
     # (o / 1 - 1/2 * 1/6) * 2: 11/6 in one cell, -1/6 in five.
-    assert sorted(asking.table(("a", "b"))) == pytest.approx([-1 / 6] * 5 + [11 / 6])
+    assert sorted(asking.states[("a", "b")].table) == pytest.approx([-1 / 6] * 5 + [11 / 6])
 
 
 def test_after_one_client_the_printed_table_gives_the_next_one_away() -> None:

@@ -181,7 +181,7 @@ def test_other_nonsense_is_refused() -> None:
     with pytest.raises(DeniableError, match=r"must be in \(0, 1\)"):
         collect(np.ones((1, 1, 2), dtype=int), 1.0, generator)
     with pytest.raises(DeniableError, match="the blocks have 5 clients, the file 6 records"):
-        split_blocks([3, 3], (5,), 1, generator)
+        split_blocks([3, 3], (5,), generator)
     with pytest.raises(DeniableError, match="blocks of 0"):
         block_sizes(5, 0)
 
@@ -194,7 +194,7 @@ def test_other_nonsense_is_refused() -> None:
     [
         lambda counts: printed_estimate(counts, HALF, 0.5),
         lambda counts: TableState.uniform(2).updated(counts, 0.5, POOLED),
-        lambda counts: split_blocks(counts, (sum(counts),), 1, np.random.default_rng(1)),
+        lambda counts: split_blocks(counts, (sum(counts),), np.random.default_rng(1)),
         lambda counts: sampled_blocks(HALF, counts, 1, np.random.default_rng(1)),
         lambda counts: TableAnswers(0.5, np.array([counts]), np.array([HALF])),
     ],
@@ -308,7 +308,8 @@ def test_rows_of_multinomials_have_their_probabilities() -> None:
 
 def test_a_file_is_dealt_out_record_by_record() -> None:
     file = np.array([7, 0, 4, 1])
-    dealt = split_blocks(file, block_sizes(12, 5), 200, np.random.default_rng(1))
+    generator = np.random.default_rng(1)
+    dealt = np.stack([split_blocks(file, block_sizes(12, 5), generator) for _ in range(200)])
     assert np.all(dealt.sum(axis=1) == file)
     assert np.all(dealt.sum(axis=2) == [5, 5, 2])
     assert len({tuple(run.reshape(-1)) for run in dealt}) > 20

@@ -100,14 +100,10 @@ class LogLinearModel:
         return tuple(sorted(found, key=lambda each: (len(each), each)))
 
     @cached_property
-    def parameters(self) -> int:
-        """Number of free parameters, without the total."""
-        return sum(math.prod(self.shape[a] - 1 for a in each) for each in self.interactions)
-
-    @property
     def degrees_of_freedom(self) -> int:
         """Number of parameters that the saturated model has and this model lacks."""
-        return self.cells - 1 - self.parameters
+        own = sum(math.prod(self.shape[a] - 1 for a in each) for each in self.interactions)
+        return self.cells - 1 - own
 
     @cached_property
     def design(self) -> Floats:

@@ -48,12 +48,6 @@ class TableToTest:
     channel: Channel
     counts: Counts
 
-    @property
-    def group(self) -> Hashable:
-        """A key that is equal for tables of one shape with the same keep-or-replace channel."""
-        form = self.channel.weight_and_replacement
-        return id(self) if form is None else (self.shape, form[0], form[1].round(12).tobytes())
-
 
 def independence_of_tables(
     tables: Sequence[TableToTest], generator: np.random.Generator
@@ -70,9 +64,12 @@ def independence_of_tables(
         ``valid`` (whether the rule of validity holds), ``p_value_by`` (the method). The p-value is
         NaN for a large table with too few records.
     """
+    # Tables of one shape with the same keep-or-replace channel are tested together.
     groups: dict[Hashable, list[int]] = {}
     for position, table in enumerate(tables):
-        groups.setdefault(table.group, []).append(position)
+        form = table.channel.weight_and_replacement
+        key = position if form is None else (table.shape, form[0], form[1].round(12).tobytes())
+        groups.setdefault(key, []).append(position)
     rows: dict[Hashable, Any] = {}
     for own in groups.values():
         rows |= _tested(tables, own, generator, MONTE_CARLO_TABLES).to_dict("index")

@@ -60,20 +60,14 @@ class Aggregator:
         self.domain, self.views, self.rule = domain, tuple(views), rule
         self._generator = generator
         self._keeps = {c: p for view, p in zip(views, keeps, strict=True) for c in view}
-        self._states = {
-            combination: TableState.uniform(domain.project(combination).size)
-            for view in views
-            for combination in view
-        }
+        sizes = {each: domain.project(each).size for view in views for each in view}
+        self.states = {each: TableState.uniform(size) for each, size in sizes.items()}
+        """The current table of each combination."""
         self._block, self._questions = -1, 0
         self._open: dict[int, Question] = {}
         self._answers: dict[Combination, dict[str, int]] = {}
         self.passed_over: Counter[str] = Counter()
         """Messages that were not counted, by reason."""
-
-    def table(self, combination: Combination) -> Floats:
-        """Return the current table of a `combination`, shape (cells,)."""
-        return self._states[combination].table
 
     @property
     def waiting(self) -> bool:
@@ -96,7 +90,7 @@ class Aggregator:
             views = self._generator.integers(len(self.views), size=len(clients)).tolist()
         for client, view in zip(clients, views, strict=True):
             asked, number = self.views[view], self._questions + 1
-            tables = (drawn_distribution(self._states[each].table) for each in asked)
+            tables = (self.states[each].drawn_from for each in asked)
             sent = tuple(tuple(table.tolist()) for table in tables)
             self._open[number] = Question(number, client, self._keeps[asked[0]], asked, sent)
             self._questions = number
@@ -127,12 +121,10 @@ class Aggregator:
         self._open.clear()
         reports = []
         for combination, answers in self._answers.items():
-            state = self._states[combination]
-            sent = tuple(drawn_distribution(state.table).tolist())
-            pairs = tuple(answers.items())
-            keep = self._keeps[combination]
+            state, keep = self.states[combination], self._keeps[combination]
+            sent, pairs = tuple(state.drawn_from.tolist()), tuple(answers.items())
             reports.append(BlockReport(self._block, combination, keep, sent, pairs))
-            self._states[combination] = state.updated(reports[-1].counts, keep, self.rule)
+            self.states[combination] = state.updated(reports[-1].counts, keep, self.rule)
         self._answers = {}
         return reports
 
@@ -319,13 +311,11 @@ def sampled_blocks(
     return multinomial(generator, totals, np.asarray(truth, dtype=float))
 
 
-def split_blocks(
-    counts: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: Generator
-) -> Counts:
-    """Assign the records of a file to blocks of `sizes` clients at random, `runs` times.
+def split_blocks(counts: npt.ArrayLike, sizes: Sequence[int], generator: Generator) -> Counts:
+    """Assign the records of a file to blocks of `sizes` clients at random, by a `generator`.
 
-    The `generator` draws the assignments. The `counts` of the file have the shape (cells,). Sizes
-    sum to the number of records. The result has the shape (runs, blocks, cells).
+    The `counts` of the file have the shape (cells,). Sizes sum to the number of records. The result
+    has the shape (blocks, cells).
     """
     file = checked_counts(counts, np.size(counts))
     if sum(sizes) != file.sum():
@@ -334,12 +324,9 @@ def split_blocks(
             "numbers equal"
         )
     blocks, cells = len(sizes), file.size
-    records = np.repeat(np.arange(cells), file)
+    records = generator.permutation(np.repeat(np.arange(cells), file))
     block = np.repeat(np.arange(blocks), sizes) * cells
-    dealt = np.empty((runs, blocks * cells), dtype=np.int64)
-    for run in range(runs):
-        dealt[run] = np.bincount(generator.permutation(records) + block, minlength=blocks * cells)
-    return dealt.reshape(runs, blocks, cells)
+    return np.bincount(records + block, minlength=blocks * cells).reshape(blocks, cells)
 
 
 def block_sizes(records: int, size: int) -> tuple[int, ...]:

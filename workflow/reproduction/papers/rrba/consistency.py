@@ -100,7 +100,7 @@ def collected(
         for combination in view:
             counts = own.counts(combination)
             sizes = block_sizes(len(own), BLOCK_SIZE)
-            blocks = split_blocks(counts.reshape(-1), sizes, 1, generator)
+            blocks = split_blocks(counts.reshape(-1), sizes, generator)[None]
             estimate = collect(blocks, keep, generator, POOLED).estimate().reshape(counts.shape)
             found.append(contingency.NoisyTable(combination, estimate, float(len(own))))
     return found

@@ -141,7 +141,7 @@ class _Simulation:
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Split `true` tables into random blocks with `generator`, (replicates, blocks, cells)."""
         sizes = rrba.block_sizes(int(true[0].sum()), self.block_size)
-        return np.concatenate([rrba.split_blocks(table, sizes, 1, generator) for table in true])
+        return np.stack([rrba.split_blocks(table, sizes, generator) for table in true])
 
     def _measured(self) -> list[tuple[str, str, str]]:
         named = ((method, r) for method, (readings, _) in self.methods.items() for r in readings)
