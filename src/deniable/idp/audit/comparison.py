@@ -50,10 +50,11 @@ def compare_estimates(
     original: NumericMicrodata,
     estimates: pd.DataFrame,
     generator: np.random.Generator,
+    redraws: int = REDRAWS,
 ) -> pd.DataFrame:
     """Compare the `estimates` of a test release with the statistics of the `original` records.
 
-    The `generator` draws the release again, 100 times, to measure coverage. The result has
+    The `generator` draws the release again, `redraws` times, to measure coverage. The result has
     the estimates, by `deniable.idp.estimate_numbers` of the `mechanism`, with ``true``,
     ``covered``, ``coverage`` and ``redraws``. Without an interval, ``covered`` and
     ``coverage`` are empty.
@@ -75,12 +76,12 @@ def compare_estimates(
     if not known.any():
         return table.assign(coverage=np.nan, redraws=0)
     noise, hits = SeededNoise(generator), np.zeros(len(true))
-    for _ in range(REDRAWS):
+    for _ in range(redraws):
         values, noisy = protect_numbers(mechanism, original, noise, generator)
         again = estimate_numbers(mechanism, original.with_values(values), noisy)
         hits += again["ci_low_file"].to_numpy() - slack <= true
         hits -= again["ci_high_file"].to_numpy() + slack < true
-    return table.assign(coverage=np.where(known, hits / REDRAWS, np.nan), redraws=REDRAWS)
+    return table.assign(coverage=np.where(known, hits / redraws, np.nan), redraws=redraws)
 
 
 def measure_utility(
