@@ -7,7 +7,8 @@ factor of one attribute and sums the weights by the next attribute.
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,25 +113,21 @@ def adjust(
 
 
 def weighted_pairs(
-    columns: Sequence[Codes], weights: Floats, shape: tuple[int, ...]
-) -> list[Floats]:
-    """Return the two-way tables of weighted records, in one pass.
+    columns: Sequence[Codes], weights: Floats | None, shape: tuple[int, ...]
+) -> list[Any]:
+    """Return the two-way tables of weighted records, or their counts without `weights`.
 
     The `columns` are codes of attributes with `shape` categories; `weights` have the shape
     (records,). Pairs are in the order of `itertools.combinations`.
     """
-    from deniable.randomized_response.compiled import sum_pairs  # noqa: PLC0415 - numba is slow to import
-
     for number, (column, size) in enumerate(zip(columns, shape, strict=True)):
         refuse_foreign_codes(column, size, f"attribute {number}")
-    # Codes of all attributes in one numbering, record by record, so that sums are close in memory.
-    starts = np.cumsum([0, *shape])
-    numbered = np.empty((len(weights), len(shape)), dtype=np.uint32)
-    for number, column in enumerate(columns):
-        np.add(column, starts[number], out=numbered[:, number], casting="unsafe")
-    sums = sum_pairs(numbered, weights, int(starts[-1]))
-    bounds = [slice(*ends) for ends in pairwise(starts.tolist())]
-    return [sums[first, second].copy() for first, second in combinations(bounds, 2)]
+    codes, tables = [column.astype(np.intp) for column in columns], []
+    for i, j in combinations(range(len(shape)), 2):
+        cells = codes[i] * shape[j] + codes[j]
+        counts = np.bincount(cells, weights, minlength=shape[i] * shape[j])
+        tables.append(counts.reshape(shape[i], shape[j]))
+    return tables
 
 
 def _checked(

@@ -21,6 +21,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import clip_and_rescale, unbiased_or_uniform
+from deniable.randomized_response.adjustment import weighted_pairs
 from deniable.randomized_response.dependence import Pair
 from deniable.randomized_response.protocols import (
     Assessment,
@@ -41,13 +42,8 @@ PairTables = Mapping[Pair, Floats]
 
 def two_way_counts(data: Microdata) -> dict[Pair, Counts]:
     """Count every pair of attributes in `data`, three times as fast as `Microdata.counts`."""
-    columns = [column.astype(np.intp) for column in data.columns]
-    tables = {}
-    for i, j in combinations(range(len(columns)), 2):
-        rows, width = data.domain.shape[i], data.domain.shape[j]
-        cells = np.bincount(columns[i] * width + columns[j], minlength=rows * width)
-        tables[data.domain.names[i], data.domain.names[j]] = cells.reshape(rows, width)
-    return tables
+    tables = weighted_pairs(data.columns, None, data.domain.shape)
+    return dict(zip(combinations(data.domain.names, 2), tables, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

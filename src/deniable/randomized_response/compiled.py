@@ -15,23 +15,6 @@ BELOW_USE = 1e-150  # smaller sums count as 0, because dividing by them would ov
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled
-def sum_pairs(numbered, weights, categories):  # type: ignore[no-untyped-def]
-    """Return the sums of weights for any two categories of a record, the earlier attribute first.
-
-    Categories of all attributes are numbered consecutively, as rows and columns of the table.
-    """
-    records, attributes = numbered.shape
-    sums = np.zeros((categories, categories))
-    for record in range(records):
-        weight = weights[record]
-        for first in range(attributes - 1):
-            row = sums[numbered[record, first]]
-            for second in range(first + 1, attributes):
-                row[numbered[record, second]] += weight
-    return sums
-
-
-@numba.njit(cache=True)  # pragma: no cover - compiled
 def _apply_and_sum(weights, own, factor, following, size):  # type: ignore[no-untyped-def]
     """Multiply each weight by its category's factor; return the sums of weights by `following`.
 
