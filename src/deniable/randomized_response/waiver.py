@@ -35,7 +35,6 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats
 from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.privacy import Finding, Matrix, constant_matrix, exact_epsilon
@@ -122,15 +121,6 @@ def _binomial(trials: int, success: int, failure: int) -> Matrix:
     return np.array(ways, dtype=object)
 
 
-def _binomial_shares(trials: int, probability: float) -> Floats:
-    # By logarithms of factorials, because importing scipy.stats takes longer than computing them.
-    k = np.arange(trials + 1)
-    ways = scipy.special.gammaln([trials + 1])
-    ways = ways - scipy.special.gammaln(k + 1) - scipy.special.gammaln(trials - k + 1)
-    logs = k * math.log(probability) + (trials - k) * math.log1p(-probability)
-    return np.asarray(np.exp(ways + logs))
-
-
 def two_sums_delta(ones: int, zeros: int, keep: Fraction, claim: Fraction) -> Fraction:
     """Return the exact delta of two sums over parties, for one party's binary value.
 
@@ -167,7 +157,9 @@ def worst_ones(parties: int, keep: Fraction, claim: Fraction) -> int:
     """
     q, log_claim, deltas = float(keep), math.log(claim), []
     for ones in range(parties + 1):
-        counts = np.convolve(_binomial_shares(ones, q), _binomial_shares(parties - ones, 1 - q))
+        groups = ((ones, q), (parties - ones, 1 - q))
+        own, other = (scipy.stats.binom.pmf(np.arange(n + 1), n, r) for n, r in groups)
+        counts = np.convolve(own, other)
         if_one, if_zero = np.convolve(counts, [1 - q, q]), np.convolve(counts, [q, 1 - q])
         some = (if_one > 0) & (if_zero > 0)
         if_one, if_zero = if_one[some], if_zero[some]
