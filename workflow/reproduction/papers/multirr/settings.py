@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from deniable import randomized_response as rr
 from deniable.validation import Strict
 
-from reproduction.study import Coverage, Epsilon, Probability, Share, StudySettings, Values
+from reproduction.study import Coverage, Epsilon, Grid, Probability, Share, StudySettings, Values
 
 # The audit computes each cell of a cluster in exact arithmetic, which limits its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]
@@ -114,7 +114,7 @@ class AssessmentGrid(Strict):
     p: Probabilities
 
 
-class ClusterQueryStudy(StudySettings[ClusterQueryGrid]):
+class ClusterStudy(StudySettings[Grid]):
     """A study of count queries under RR-Clusters."""
 
     coverage: Coverage = 0.1
@@ -122,32 +122,19 @@ class ClusterQueryStudy(StudySettings[ClusterQueryGrid]):
     ordinal: Ordinal = Field(default_factory=list)
 
 
-class WiderQueryStudy(ClusterQueryStudy):
-    """A study of count queries of more than two attributes."""
-
-    grids: Values[WiderQueryGrid]  # type: ignore[assignment]
-
-
-class ExploredQueryStudy(ClusterQueryStudy):
+class ExploredQueryStudy(ClusterStudy[ExploredQueryGrid]):
     """A study of interpretations that were tried after the comparison."""
 
     within: Share = 0.25
     """Probability that both attributes of a query share a cluster."""
-    grids: Values[ExploredQueryGrid]  # type: ignore[assignment]
 
 
-class PairQueryStudy(StudySettings[PairQueryGrid]):
+class PairStudy(StudySettings[Grid]):
     """A study of pairs of attributes under RR-Independent."""
 
     estimators: Values[rr.PairEstimator]
     """Estimators of the joint distributions of pairs. `randomized` does not use equation (2)."""
     coverages: Coverages
-
-
-class GainQueryStudy(PairQueryStudy):
-    """A study of the gain of estimation over raw responses."""
-
-    grids: Values[GainQueryGrid]  # type: ignore[assignment]
 
 
 class MoreRuns(Strict):
@@ -203,7 +190,7 @@ class ThresholdGrid(Strict):
     p: Probabilities
 
 
-class ThresholdStudy(ClusterQueryStudy):
+class ThresholdStudy(ClusterStudy[ThresholdGrid]):
     """A sweep of RR-Clusters over p, T_v, T_d and the number of records, possibly empty."""
 
     t_v: list[StudiedCells] = Field(default_factory=list)
@@ -239,3 +226,9 @@ class SecureSumTrials(Strict):
     """Size of the samples in which small counts are linked (4.3)."""
     linkage_samples: Annotated[int, Field(ge=1, le=100_000)]
     """Number of these samples."""
+
+
+ClusterQueryStudy = ClusterStudy[ClusterQueryGrid]
+WiderQueryStudy = ClusterStudy[WiderQueryGrid]
+PairQueryStudy = PairStudy[PairQueryGrid]
+GainQueryStudy = PairStudy[GainQueryGrid]

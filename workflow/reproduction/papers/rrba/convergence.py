@@ -7,26 +7,22 @@ are three criteria of convergence.
 ``first`` and ``lasting`` are the published rule: two consecutive tables differ by less than delta*,
 the width of a 95 % interval of a Bernoulli variable observed n times, where n is the size of a
 block. The rule is met for the first time, or for good ("and remains valid throughout the blocks").
-It does not measure the distance from the original table. As long as tables are distributions, each
-block has a new estimate. Its error does not decrease with the number of blocks: two estimates
-differ by less than 2 z sd with the probability Pr(|Z| < sqrt(2) z p), for every block size, in
-block 3 and in block 200.
+It does not measure the distance from the original table. As long as tables are distributions, two
+estimates differ by less than 2 z sd with the probability Pr(|Z| < sqrt(2) z p), for every block
+size, in block 3 and in block 200.
 
 ``precise``: the estimate pooled over all blocks so far is as precise as truthful answers of 500
 people. Its standard error, which does not require the true proportions, is at most
-sqrt(pi (1 - pi) / 500). This takes about 500 lambda (1 - lambda) / (p^2 pi (1 - pi)) clients in
-blocks of any size, with lambda = p pi + (1 - p) q. Then the criterion stays met.
-
-500 is the size of Survey, but the choice was not blind. For q = pi the text on Figure 6 (which p
-and block sizes converge) follows from any reference between about 490 and 580, and from no
-reference far outside. So this agreement does not confirm the text.
+sqrt(pi (1 - pi) / 500), in blocks of any size. 500 is the size of Survey, but the choice was not
+blind. For q = pi the text on Figure 6 (which p and block sizes converge) follows from any reference
+between about 490 and 580, and from no reference far outside.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,8 +44,7 @@ UPDATES: Mapping[str, rrba.Rule] = {  # rules for the next table, by ``update``
 }
 
 
-@dataclass(frozen=True)
-class Followed:
+class Followed(NamedTuple):
     """The cell of a file that a replicate follows."""
 
     combination: rrba.Combination  # two attributes
@@ -86,19 +81,18 @@ class Convergence:
         ``error_average`` of the last two, ``error_pooled``, and ``invalid`` (1 if a table has a
         cell below 0).
         """
-        names = [
-            *product(("first", "lasting", "precise"), ("converged", "tuples", "error", "within")),
-            *product(("none",), ("error_last", "error_average", "error_pooled", "invalid")),
-        ]
-        return [{"criterion": criterion, "measure": measure} for criterion, measure in names]
+        reached = ("converged", "tuples", "error", "within")
+        measures = dict.fromkeys(("first", "lasting", "precise"), reached)
+        measures["none"] = ("error_last", "error_average", "error_pooled", "invalid")
+        return [{"criterion": of, "measure": each} for of in measures for each in measures[of]]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs, shape (replicates, outputs)."""
         followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
-        size, blocks = cell["block_size"], (cell["block_size"],) * self.blocks
+        blocks = (cell["block_size"],) * self.blocks
         clients = rrba.sampled_blocks(followed.proportions, blocks, replicates, generator)
         runs = rrba.collect(clients, cell["p"], generator, UPDATES[cell["update"]])
-        return np.stack([*self._outcomes(runs, followed, size)], axis=1)
+        return np.stack([*self._outcomes(runs, followed, blocks[0])], axis=1)
 
     def _outcomes(self, runs: rrba.Collection, followed: Followed, size: int) -> Iterator[Floats]:
         truth, at = followed.proportion, followed.cell
@@ -119,9 +113,7 @@ class Convergence:
             yield (block + 1.0) * size
             yield _error(value, truth)
             yield (np.abs(value - truth) <= reach).astype(float)
-        yield _error(tables[:, -1], truth)
-        yield _error(averages[:, -1], truth)
-        yield _error(pooled[:, -1], truth)
+        yield from (_error(each[:, -1], truth) for each in (tables, averages, pooled))
         yield np.asarray(later.min(axis=(1, 2)) < 0, dtype=float)
 
     def _reference_error(self, proportion: Floats) -> Floats:

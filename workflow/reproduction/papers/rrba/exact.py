@@ -8,6 +8,7 @@ The worked cases are in fractions: the two coins of Figure 1 and section 1, Exam
 1, the lists of views of section 4, equation (4) on the example, and the two-step estimate (7).
 """
 
+import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -67,10 +68,8 @@ def epsilon_table(
         for n in rounds:
             again = {"unit": "rounds", "answers": n, "rounds": n}
             rows.append(answer | again | {"exact": rrba.view_epsilon([uniform] * n, p)})
-    for name, data in files.items():
-        views = rrba.make_views(data.domain.names, 2)
-        for p in probabilities:
-            rows += _of_data(name, data, views, p, floors)
+    for (name, data), p in product(files.items(), probabilities):
+        rows += _of_data(name, data, p, floors)
     table = pd.DataFrame(rows, columns=list(EPSILON_COLUMNS)).fillna({"dataset": ""})
     claimed = table["p"].map(rrba.claimed_epsilon)
     for suffix, bound in (("", claimed), ("_composed", claimed * table["answers"])):
@@ -80,8 +79,9 @@ def epsilon_table(
 
 
 def _of_data(
-    name: str, data: Microdata, views: Sequence[rrba.View], p: float, floors: Sequence[float]
+    name: str, data: Microdata, p: float, floors: Sequence[float]
 ) -> Iterator[dict[str, Any]]:
+    views = rrba.make_views(data.domain.names, 2)
     truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
     epsilon_of = cache(lambda values: rrba.answer_epsilon(np.frombuffer(values), p))
     # With the floor 1 a table is uniform.
@@ -105,23 +105,12 @@ def figure_4_table() -> pd.DataFrame:
     ``cells``, ``floor``, ``p``, ``epsilon``.
     """
     rows = [("claimed", 0, math.nan, p, rrba.claimed_epsilon(p)) for p in CURVE]
-    rows += [("lowest", 4, FLOOR, p, rrba.floor_epsilon([4], p, FLOOR)) for p in CURVE]
-    rows += [
-        ("uniform", m, math.nan, p, rrba.floor_epsilon([m], p, 1.0)) for m in CELLS for p in CURVE
-    ]
+    curves = [("lowest", 4, FLOOR), *(("uniform", m, math.nan) for m in CELLS)]
+    for (curve, m, floor), p in product(curves, CURVE):
+        least = FLOOR if curve == "lowest" else 1.0
+        rows.append((curve, m, floor, p, rrba.floor_epsilon([m], p, least)))
     return pd.DataFrame(rows, columns=["curve", "cells", "floor", "p", "epsilon"])
 
-
-_RECORDS = (
-    "adult big high emp M car",
-    "adult big high emp F train",
-    "adult small high emp F other",
-    "adult small high self F car",
-    "old big uni emp F train",
-    "old small uni self M other",
-    "old small uni self M train",
-    "old small high self M train",
-)
 
 PRINTED_TABLE_B = (2, 2, 4, 2)
 """Table 1b, region (big, small) by education (high, uni), with the sum 10. Its name in the caption
@@ -132,7 +121,17 @@ PRINTED_TABLE_C = (4, 6)
 
 def example_records() -> Microdata:
     """Return the 8 records of Table 1a (Example 3.1)."""
-    return Microdata.of_frame(pd.DataFrame(map(str.split, _RECORDS), columns=list("AREOST")))
+    table = """
+        A     R     E    O    S T
+        adult big   high emp  M car
+        adult big   high emp  F train
+        adult small high emp  F other
+        adult small high self F car
+        old   big   uni  emp  F train
+        old   small uni  self M other
+        old   small uni  self M train
+        old   small high self M train"""
+    return Microdata.of_frame(pd.read_csv(io.StringIO(table), sep=r"\s+", dtype=str))
 
 
 def two_coins(truth: Fraction) -> Fraction:
@@ -152,12 +151,18 @@ def worked_cases() -> pd.DataFrame:
     as a float, and ``printed`` is the published number, or NaN. The text has no numbers for
     estimates.
     """
-    rows = [*_coins(), *_example(), *_views(), *_equation_4(), *_two_step()]
+    cases = {
+        "two coins": _coins(),
+        "Example 3.1": _example(),
+        "views of pairs": _views(),
+        "equation (4)": _equation_4(),
+        "two steps": _two_step(),
+    }
+    rows = [(case, *row) for case, rows in cases.items() for row in rows]
     return pd.DataFrame(rows, columns=list(CASE_COLUMNS))
 
 
 def _row(
-    case: str,
     place: str,
     quantity: str,
     exact: Fraction | int | str,
@@ -166,72 +171,62 @@ def _row(
 ) -> tuple[Any, ...]:
     """Return a row; if `exact` is a text, `value` is required."""
     number = float(exact) if value is None else value
-    verdict = (
-        "not published" if math.isnan(printed) else "agrees" if number == printed else "differs"
-    )
-    return case, place, quantity, str(exact), number, float(printed), verdict
+    compared = "agrees" if number == printed else "differs"
+    verdict = "not published" if math.isnan(printed) else compared
+    return place, quantity, str(exact), number, float(printed), verdict
 
 
 def _coins() -> Iterator[tuple[Any, ...]]:
-    case, place = "two coins", "section 1, Figure 1"
+    place = "section 1, Figure 1"
     for truth in (Fraction(0), Fraction(1, 5), HALF, Fraction(1)):
         reported = two_coins(truth)
         text = f"estimate where {truth} say Yes truly and {reported} are reported"
-        yield _row(case, place, text, estimate_from_two_coins(reported))
-    right = HALF + HALF * HALF
-    yield _row(case, place, "chance of a correct response", right, 0.75)
-    yield _row(case, place, "exp of the exact epsilon", right / (1 - right), 3.0)
+        yield _row(place, text, estimate_from_two_coins(reported))
+    right = two_coins(Fraction(1))
+    yield _row(place, "chance of a correct response", right, 0.75)
+    yield _row(place, "exp of the exact epsilon", right / (1 - right), 3.0)
     claim = float(np.exp(rrba.claimed_epsilon(0.5)))
-    yield _row(case, "Theorem 4.1", "exp of the epsilon claimed at p = 1/2", "2", 3.0, claim)
+    yield _row("Theorem 4.1", "exp of the epsilon claimed at p = 1/2", "2", 3.0, claim)
 
 
 def _example() -> Iterator[tuple[Any, ...]]:
-    case = "Example 3.1"
     records = example_records()
-    for place, names, printed in (
-        ("Table 1b", ("R", "E"), PRINTED_TABLE_B),
-        ("Table 1c", ("R",), PRINTED_TABLE_C),
-    ):
+    tables = (("Table 1b", ("R", "E"), PRINTED_TABLE_B), ("Table 1c", ("R",), PRINTED_TABLE_C))
+    for place, names, printed in tables:
         categories = product(*(records.domain[name].categories for name in names))
         for cell, found, value in zip(categories, records.counts(names).flat, printed, strict=True):
-            yield _row(case, place, f"records {', '.join(cell)}", int(found), value)
-    yield _row(case, "Table 1a", "records in all", len(records), sum(PRINTED_TABLE_B))
+            yield _row(place, f"records {', '.join(cell)}", int(found), value)
+    yield _row("Table 1a", "records in all", len(records), sum(PRINTED_TABLE_B))
 
 
 def _views() -> Iterator[tuple[Any, ...]]:
-    case, place = "views of pairs", "section 4, Algorithm 1"
     for attributes in (5, 6):
         found = len(rrba.make_views([f"a{i}" for i in range(attributes)], 2))
         least = rrba.fewest_views(attributes, 2)
-        of = f"views of {attributes} attributes, as listed"
-        yield _row(case, "section 4", of, f"{found}, at least {least}", 5.0, float(found))
-        made = f"views of {attributes} attributes, as Algorithm 1 makes them"
-        yield _row(case, place, made, found, attributes)
+        of = f"views of {attributes} attributes, as"
+        yield _row("section 4", f"{of} listed", f"{found}, at least {least}", 5.0, float(found))
+        yield _row("section 4, Algorithm 1", f"{of} Algorithm 1 makes them", found, attributes)
 
 
 def _equation_4() -> Iterator[tuple[Any, ...]]:
     """Yield expected responses of the eight clients of the example at p = 1/2, estimated by (4)."""
-    case, place = "equation (4)", "section 4.1"
     counts = example_records().counts(("R", "E")).reshape(-1).tolist()
-    uniform = Fraction(1, len(counts))
+    others = HALF * Fraction(1, len(counts))
     for cell, count in enumerate(counts, 1):
         truth = Fraction(count, sum(counts))
-        reported = HALF * truth + (1 - HALF) * uniform
-        back = (reported - uniform * (1 - HALF)) / HALF
+        reported = HALF * truth + others
         text = f"cell {cell} of R x E, true {truth}, reported {reported}: estimate"
-        yield _row(case, place, text, back)
-    lowest = (0 - uniform * (1 - HALF)) / HALF
-    yield _row(case, place, "a cell that nobody in the block reports: estimate", lowest)
+        yield _row("section 4.1", text, (reported - others) / HALF)
+    yield _row("section 4.1", "a cell that nobody in the block reports: estimate", -others / HALF)
 
 
 def _two_step() -> Iterator[tuple[Any, ...]]:
     """Yield step one of (7) for a table, in fractions and by the program, and step two."""
-    case, place = "two steps", "section 6, (7)"
-    named = "(" + ", ".join(map(str, NOISY)) + f"), total {TOTAL}"
+    place, named = "section 6, (7)", f"{NOISY}, total {TOTAL}"
     nearest = projected(NOISY, TOTAL)
     for step, table in (("one", nearest), ("two, independence", independent(nearest))):
         for cell, value in enumerate(table, 1):
-            yield _row(case, place, f"{named}: cell {cell} after step {step}", value)
+            yield _row(place, f"{named}: cell {cell} after step {step}", value)
     closed = nearest_tables(list(NOISY), TOTAL)
     for gamma in GAMMAS:
         program = nearest_table_by_program(list(NOISY), TOTAL, gamma)
@@ -239,7 +234,7 @@ def _two_step() -> Iterator[tuple[Any, ...]]:
         text = f"{named}: program with gamma = {gamma:g} apart from the closed form"
         # The digits of a solver differ between machines, so the table only has a bound.
         exact, number = ("below 10⁻⁶", 0.0) if apart < 1e-6 else (f"{apart:.2g}", apart)
-        yield _row(case, place, text, exact, value=number)
+        yield _row(place, text, exact, value=number)
 
 
 def projected(noisy: Sequence[int], total: int) -> list[Fraction]:

@@ -4,17 +4,14 @@ All tables have k binary attributes. Their cells have the proportions
 
     pi(x) = product of marginals * (1 + rho * product of s_j(x_j)),
 
-with scores s_j of mean 0 and variance 1 under the marginal distribution; they are 1 and -1 for
-uniform marginals. The effect rho is the correlation of the attributes for k = 2. For larger k, any
-fewer than k attributes are independent. With the pattern ``pair``, the product is over the first
-two attributes.
+with scores s_j of mean 0 and variance 1 under the marginal distribution. The effect rho is the
+correlation of the attributes for k = 2. For larger k, any fewer than k attributes are independent.
+With the pattern ``pair``, the product is over the first two attributes. Table 3 states neither n
+nor the distributions: uniform marginals, n and rho are assumed.
 
-[rrba] states neither n nor the alternative of Table 3 (nor the distribution under the null):
-uniform marginals, n and rho are assumed. It states p = .5 and ε = .25. Here p belongs to RRBA's
-channel, and ε to Laplace noise and MCIndep. These are not the same privacy: the exact ε of RRBA is
-ln(1 + p m / (1 - p)), which is 1.609, 2.197 and 2.833 for m = 4, 8 and 16 cells. It belongs to the
-response of a client (local). The ε of the others belongs to the released table: a curator sees the
-original table (central). Both are for the replacement of one record.
+It states p = .5 for RRBA's channel, and ε = .25 for Laplace noise and MCIndep. These are not the
+same privacy: the exact ε of RRBA, for the response of a client (local), is ln(1 + p m / (1 - p)).
+The ε of the others is for the released table (central). Both are for the replacement of a record.
 
 Methods are ``laplace`` (noise of scale 2 / ε, critical value of the chi-squared distribution);
 ``laplace_true_limit`` (the statistic of the original table instead of that value, 7.3.1); both with
@@ -24,14 +21,14 @@ trust model test the same tables, so their differences have less error than thei
 
 Sizes are decided in looks, each at twice the trials of the look before, up to a limit. At each look
 the interval of Clopper and Pearson with the confidence 1 - .05 / looks decides whether a size is at
-most .06 (*held*; *held, conservative* if it is below .04) or above (*too large*). Trials stop when
-all methods are decided. After the last look the rest is *undecided*. The intervals of all looks
-hold together with a probability of at least .95 (Bonferroni). So a decision on a size is wrong with
-a probability of at most .05, whenever the trials stop.
+most .06 (*held*; *held, conservative* if it is below .04) or above (*too large*). The intervals of
+all looks hold together with a probability of at least .95 (Bonferroni), whenever the trials stop.
+After the last look the rest is *undecided*.
 """
 
 from collections.abc import Mapping
 from functools import reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,7 +36,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable import contingency
-from deniable.arrays import Counts, Flags, Floats
+from deniable.arrays import Flags, Floats
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
@@ -99,25 +96,25 @@ class Table3:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the names of each output of a `cell`."""
         releases = self._releases(cell)
-        of_methods = [{"method": m, "epsilon_exact": releases[m].epsilon} for m in TABLE_3_METHODS]
-        return [{"hypothesis": each} | of for each in HYPOTHESES for of in of_methods]
+        return [
+            {"hypothesis": each, "method": method, "epsilon_exact": releases[method].epsilon}
+            for each, method in product(HYPOTHESES, TABLE_3_METHODS)
+        ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the decisions of each trial, shape (replicates, outputs)."""
         columns: list[Flags] = []
         for effect in (0.0, cell["effect"]):
             pi = proportions(cell["k"], "uniform", effect)
-            true = generator.multinomial(cell["n"], pi, replicates)
-            found = _decisions(true, self._releases(cell), cell, generator)
+            found = _decisions(pi, self._releases(cell), cell, generator, replicates)
             columns += [found[method] for method in TABLE_3_METHODS]
         return np.asarray(PERCENT * np.column_stack(columns))
 
-    def _releases(self, cell: Cell) -> "_Releases":
-        cells = 2 ** int(cell["k"])
-        stated = _releases_at(cells, STATED_KEEP, STATED_EPSILON)
-        noisier = contingency.LaplaceRelease(2 * cells / STATED_EPSILON)
-        more = {TRUE_LIMIT: stated["laplace"], NOISIER_LIMIT: noisier}
-        return stated | {PRINTED_SCALE: noisier} | more
+    def _releases(self, cell: Cell) -> dict[str, Any]:
+        stated = _releases_at(cell, STATED_KEEP, STATED_EPSILON)
+        noisier = contingency.LaplaceRelease(2 * 2 ** cell["k"] / STATED_EPSILON)
+        noisy = {PRINTED_SCALE: noisier, NOISIER_LIMIT: noisier}
+        return stated | noisy | {TRUE_LIMIT: stated["laplace"]}
 
 
 class IndependencePower:
@@ -162,35 +159,34 @@ class IndependencePower:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs of each trial, shape (replicates, outputs)."""
         pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
-        true = generator.multinomial(cell["n"], pi, replicates)
-        found = _decisions(true, self._releases(cell), cell, generator)
+        found = _decisions(pi, self._releases(cell), cell, generator, replicates)
         measures = [found[method] for method in METHODS]
         measures += [found["valid"], found["valid"] & found["channel_aware"]]
         return np.asarray(PERCENT * np.column_stack(measures))
 
-    def _releases(self, cell: Cell) -> "_Releases":
-        cells = 2 ** int(cell["k"])
-        return _releases_at(cells, keep_for_epsilon([cells], cell["epsilon"]), cell["epsilon"])
+    def _releases(self, cell: Cell) -> dict[str, Any]:
+        keep = keep_for_epsilon([2 ** cell["k"]], cell["epsilon"])
+        return _releases_at(cell, keep, cell["epsilon"])
 
 
-_Releases = dict[str, contingency.LaplaceRelease | contingency.RandomizedRelease]
-
-
-def _releases_at(cells: int, keep: float, epsilon: float) -> _Releases:
+def _releases_at(cell: Cell, keep: float, epsilon: float) -> dict[str, Any]:
     """Return the release of each method: responses of RRBA with a p, or noise with an ε."""
     central = contingency.LaplaceRelease(2 / epsilon)
-    local = contingency.RandomizedRelease(KeepOrReplace.uniform(cells, keep))
+    local = contingency.RandomizedRelease(KeepOrReplace.uniform(2 ** cell["k"], keep))
     return {"laplace": central, "mcindep": central, "rrba": local, "channel_aware": local}
 
 
 def _decisions(
-    true: Counts, releases: _Releases, cell: Cell, generator: np.random.Generator
+    pi: Floats,
+    releases: Mapping[str, Any],
+    cell: Cell,
+    generator: np.random.Generator,
+    replicates: int,
 ) -> dict[str, Flags]:
     """Return the trials that each method rejects, and trials with a valid channel-aware test."""
     records, model = cell["n"], contingency.LogLinearModel.independence((2,) * cell["k"])
-    central, local = releases["mcindep"], releases["rrba"]
-    assert isinstance(local, contingency.RandomizedRelease)
-    noisy = central.release(true, generator)
+    true, local = generator.multinomial(records, pi, replicates), releases["rrba"]
+    noisy = releases["mcindep"].release(true, generator)
     reports = local.channel.randomize_counts(true, generator)
     found = {"laplace": contingency.asymptotic_test(noisy, records, model, level=LEVEL)}
     for method, released in (("mcindep", noisy), ("rrba", local.estimated(reports))):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import rows_of
+from deniable.display import Tables, rows_of
 from deniable.estimation import clopper_pearson
 
 from reproduction.papers.rrba.claims.tables import paired, undecided_where
@@ -58,9 +58,9 @@ LARGE_BLOCKS = (150, 250)
 SMALL_BLOCKS = (18, 50)
 
 
-def evidence_on_convergence(fig5: pd.DataFrame, fig6: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return evidence by interpretation: `fig5`, `fig6` with cells in the text, and both."""
-    fig6 = where(fig6, probability=MENTIONED)
+def evidence_on_convergence(tables: Tables) -> dict[str, list[Evidence]]:
+    """Return evidence by interpretation from `tables`: Figure 5, Figure 6 as in the text, both."""
+    fig5, fig6 = tables["rrba_fig5"], where(tables["rrba_fig6"], probability=MENTIONED)
     same = where(fig5, probability=MENTIONED, dataset=tuple(fig6["dataset"].unique()))
     both = pd.concat([fig6.assign(figure="rrba_fig6"), same.assign(figure="rrba_fig5")])
     given = {"rrba_fig5": fig5, "rrba_fig6": fig6, "both": both}
@@ -115,12 +115,12 @@ def _cut_off(first: Row, second: Row) -> bool:
 def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
     smallest = table["block_size"].min()
     both = _with_converged(where(table, block_size=smallest), "within")
-    figure = (
-        f"proportion of replicates that end close, blocks of {smallest}: {range_of(both['mean'])}"
+    close, cut_off = both["mean"], 1 - both["mean_converged"]
+    figure = f"proportion of replicates that end close, blocks of {smallest}: {range_of(close)}"
+    least, most = (
+        rows_of(_shares(both.assign(mean=mean.clip(0, 1))))
+        for mean in (close - cut_off, close + cut_off)
     )
-    cut_off = 1 - both["mean_converged"]
-    means = (both["mean"] - cut_off, both["mean"] + cut_off)
-    least, most = (rows_of(_shares(both.assign(mean=mean.clip(0, 1)))) for mean in means)
     found: list[Comparison] = []
     for low, high in zip(least, most, strict=True):
         known = low if low["median"] > WITHIN else high if high["median"] < WITHIN else None

@@ -23,33 +23,37 @@ KEEPS = tuple(round(0.1 * step, 1) for step in range(1, 10))
 PROPORTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
 FOLLOWED = (0.0285, 0.072, 0.116, 0.224, 0.356, 0.446, 0.524, 0.732)
 EXACT = 1e-12
-PRINTED_PAIRS = {  # by place: epsilon, p
-    "Table 3": [(0.25, 0.5)],
-    "Table 4": [(0.35, 0.4)],
-    "Table 5": [(0.5, 0.5)],
-    "Figure 6": [(0.01, 0.009), (0.05, 0.048), (0.1, 0.095), (0.15, 0.139), (0.25, 0.221)],
-    "section 7.2": [(0.35, 0.295)],
-}
+PRINTED_PAIRS = (  # place, epsilon, p
+    *(("Table 3", 0.25, 0.5), ("Table 4", 0.35, 0.4), ("Table 5", 0.5, 0.5)),
+    *(("Figure 6", 0.01, 0.009), ("Figure 6", 0.05, 0.048), ("Figure 6", 0.1, 0.095)),
+    *(("Figure 6", 0.15, 0.139), ("Figure 6", 0.25, 0.221), ("section 7.2", 0.35, 0.295)),
+)
 
 
-def _two_coins_estimate(_: str) -> Outcome:
+def two_coins_estimate(_: str) -> Outcome:
     every = [Fraction(step, 20) for step in range(21)]
     return counted((estimate_from_two_coins(two_coins(truth)) == truth for truth in every), "exact")
 
 
-def _two_coins_epsilon(_: str) -> Outcome:
+def two_coins_truthful(_: str) -> Outcome:
+    # The probabilities of Yes if the true answer is Yes, and of No if it is No.
+    right = two_coins(Fraction(1)), 1 - two_coins(Fraction(0))
+    return counted((each == Fraction(3, 4) for each in right), "3/4 for both")
+
+
+def two_coins_epsilon(_: str) -> Outcome:
     epsilon = rrba.answer_epsilon([0.5, 0.5], 0.5)
     return counted([abs(math.exp(epsilon) - 3) < EXACT], f"epsilon {epsilon:.4f}")
 
 
-def _repeating_degrades(_: str) -> Outcome:
+def repeating_degrades(_: str) -> Outcome:
     once = rrba.answer_epsilon([0.5, 0.5], 0.5)
     rounds = {times: rrba.view_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
     figure = ", ".join(f"{times} rounds: {each:.3g}" for times, each in rounds.items())
     return counted((each > once for each in rounds.values()), figure)
 
 
-def _efficient_if_close(reading: str) -> Outcome:
+def efficient_if_close(reading: str) -> Outcome:
     if reading == "equal p":
         keeps = [(pi, p, p) for pi in PROPORTIONS for p in KEEPS]
     else:
@@ -65,7 +69,7 @@ def _inflation(pi: float, q: float, keep: float) -> float:
     return rrba.variance_inflation([pi, 1 - pi], [q, 1 - q], keep)
 
 
-def _joint_reconstructed(_: str) -> Outcome:
+def joint_reconstructed(_: str) -> Outcome:
     generator = np.random.default_rng(1)
     errors = []
     for cells in CELLS:
@@ -77,7 +81,7 @@ def _joint_reconstructed(_: str) -> Outcome:
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
 
 
-def _theorem_4_1(_: str) -> Outcome:
+def theorem_4_1(_: str) -> Outcome:
     """Test the ε of the theorem and its stated consequences, which have the same error."""
     tables = {f"{m} cells": [1 / m] * m for m in CELLS}
     tables |= {f"2 cells, q = {q:g}": [q, 1 - q] for q in (0.4, 0.2, 0.05)}
@@ -98,14 +102,14 @@ def _theorem_4_1(_: str) -> Outcome:
     )
 
 
-def _arbitrarily_low(_: str) -> Outcome:
+def arbitrarily_low(_: str) -> Outcome:
     curves = ([rrba.floor_epsilon([m], p, 0.1) for p in KEEPS] for m in CELLS)
     falls = [low < high for curve in curves for low, high in pairwise(curve)]
     least = [rrba.floor_epsilon([m], 1e-6, 0.1) for m in CELLS]
     return counted([*falls, *(each < 1e-3 for each in least)], f"at p = 1e-6: {range_of(least)}")
 
 
-def _low_p_slow(_: str) -> Outcome:
+def low_p_slow(_: str) -> Outcome:
     # Number of answers under a table with the cell 1/4 that are as precise as 500 true answers.
     answers = {(pi, p): 500 * _inflation(pi, 0.25, p) for pi in FOLLOWED for p in KEEPS}
     return counted(
@@ -115,10 +119,9 @@ def _low_p_slow(_: str) -> Outcome:
     )
 
 
-def _p_from_epsilon(_: str) -> Outcome:
+def p_from_epsilon(_: str) -> Outcome:
     decided, wrong = [], []
-    pairs = ((place, *pair) for place, found in PRINTED_PAIRS.items() for pair in found)
-    for place, epsilon, p in pairs:
+    for place, epsilon, p in PRINTED_PAIRS:
         derived = rrba.retention_from_claim(epsilon)
         # Half a unit of the single digit of the tables; elsewhere a unit, because digits are cut.
         decided.append(abs(derived - p) <= (0.05 if place.startswith("Table") else 0.001))
@@ -127,21 +130,13 @@ def _p_from_epsilon(_: str) -> Outcome:
     return counted(decided, "; ".join(wrong))
 
 
+EXACT_TESTS = (
+    *(two_coins_estimate, two_coins_truthful, two_coins_epsilon, repeating_degrades),
+    *(efficient_if_close, joint_reconstructed, theorem_4_1, arbitrarily_low, low_p_slow),
+    p_from_epsilon,
+)
 TESTS: Mapping[str, Test] = {
-    "two_coins_estimate": _two_coins_estimate,
-    # The probabilities of Yes if the true answer is Yes, and of No if it is No.
-    "two_coins_truthful": lambda _: counted(
-        (each == Fraction(3, 4) for each in (two_coins(Fraction(1)), 1 - two_coins(Fraction(0)))),
-        "3/4 for both",
-    ),
-    "two_coins_epsilon": _two_coins_epsilon,
-    "repeating_degrades": _repeating_degrades,
-    "efficient_if_close": _efficient_if_close,
-    "joint_reconstructed": _joint_reconstructed,
-    "theorem_4_1": _theorem_4_1,
-    "arbitrarily_low": _arbitrarily_low,
-    "low_p_slow": _low_p_slow,
-    "p_from_epsilon": _p_from_epsilon,
+    **{each.__name__: each for each in EXACT_TESTS},
     **convergence.TESTS,
     **of_tables.TESTS,
 }
@@ -153,7 +148,5 @@ def evidence_of(claims: Iterable[Claim], tables: Tables) -> dict[str, list[Evide
         claim.about: [Evidence((reading,), "exact", reading) for reading in claim.about.split(", ")]
         for claim in claims
     }
-    distances = (tables[f"rrba_{name}"] for name in ("table4", "table5", "equal"))
-    evidence |= of_tables.evidence_on_distances(*distances)
-    evidence |= convergence.evidence_on_convergence(tables["rrba_fig5"], tables["rrba_fig6"])
-    return evidence | of_tables.evidence_on_tests(tables["rrba_table3"], tables["rrba_power"])
+    evidence |= convergence.evidence_on_convergence(tables)
+    return evidence | of_tables.evidence_on_distances(tables) | of_tables.evidence_on_tests(tables)

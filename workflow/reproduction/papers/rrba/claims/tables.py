@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.display import rows_of
+from deniable.display import Tables, rows_of
 
 from reproduction.papers.rrba.independence import HYPOTHESES, LEVEL, PERCENT
-from reproduction.papers.rrba.names import COMPARED, MAIN_READINGS, RULES
+from reproduction.papers.rrba.names import COMPARED, MAIN_READINGS, PRINTED_TABLES, RULES
 from reproduction.papers.rrba.table_results import RESAMPLED
 from reproduction.study import (
     UNKNOWN,
@@ -84,9 +84,9 @@ def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outc
     return replace(outcome, comparisons=kept, figure=outcome.figure + said)
 
 
-def evidence_on_tests(table_3: pd.DataFrame, power: pd.DataFrame) -> dict[str, list[Evidence]]:
-    """Return `accuracies` of RRBA and other methods: `table_3` by interpretation, and `power`."""
-    printed = []
+def evidence_on_tests(tables: Tables) -> dict[str, list[Evidence]]:
+    """Return `accuracies` of RRBA and others from `tables`: Table 3 by interpretation, power."""
+    table_3, power, printed = tables["rrba_table3"], tables["rrba_power"], []
     for (rule, small), (scale, laplace) in product(RULES.items(), SCALES.items()):
         part = where(table_3, small_cells=rule, method=("rrba", "mcindep", laplace))
         null, alternative = (where(part, hypothesis=each) for each in HYPOTHESES)
@@ -114,25 +114,21 @@ def accuracies(null: pd.DataFrame, alternative: pd.DataFrame, fitted: bool = Fal
     return both.assign(median=mean, ci_low=mean - reach, ci_high=mean + reach, fitted=fitted)
 
 
-def _setting(right: pd.DataFrame) -> list[str]:
-    return [name for name in SETTING if name in right]
-
-
 def _others(right: pd.DataFrame) -> list[str]:
     return sorted({*right["method"]} - {"rrba"}, reverse=True)
 
 
 def _of_others(right: pd.DataFrame) -> list[Pair]:
     """Return the accuracies of each other method and of RRBA in the same setting."""
-    keys = _setting(right)
+    keys = [name for name in SETTING if name in right]
     return [p for other in _others(right) for p in paired(right, keys, "method", other, "rrba")]
 
 
 def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
     """Test that in each pair the first is below the second; fitted settings are undecided."""
     lost = [bool(ours["fitted"]) for _, ours in pairs]
-    remark = "; {} of {} depend on n: n and effect are ours"
-    return undecided_where(lost, below(pairs, figure), remark)
+    outcome = below(pairs, figure)
+    return undecided_where(lost, outcome, "; {} of {} depend on n: n and effect are ours")
 
 
 def _better_than_laplace_and_mcindep(right: pd.DataFrame) -> Outcome:
@@ -144,7 +140,8 @@ def _better_than_laplace_and_mcindep(right: pd.DataFrame) -> Outcome:
 def _robust_as_values_grow(right: pd.DataFrame) -> Outcome:
     losses: list[Pair] = []
     largest: list[Pair] = []
-    for _, part in right.groupby(_setting(right)[1:], sort=False):
+    keys = [name for name in SETTING[1:] if name in right]
+    for _, part in right.groupby(keys, sort=False):
         if part["k"].nunique() > 1:
             ours, *others = (_lost(where(part, method=name)) for name in ("rrba", *_others(right)))
             losses += [(ours, other) for other in others]
@@ -187,11 +184,10 @@ def _sparse(table: pd.DataFrame) -> pd.DataFrame:
     return require_any(found, f"tables with at most {SPARSE} records a cell")
 
 
-def evidence_on_distances(
-    table_4: pd.DataFrame, table_5: pd.DataFrame, equal: pd.DataFrame
-) -> dict[str, list[Evidence]]:
-    """Return distances by interpretation, in `table_4` and `table_5` and at `equal` exact ε."""
-    every = pd.concat([table_4, table_5]).rename(columns={"regenerated": "median"})
+def evidence_on_distances(tables: Tables) -> dict[str, list[Evidence]]:
+    """Return distances by interpretation from `tables`: Tables 4 and 5, and equal exact ε."""
+    every, equal = pd.concat(tables[name] for name in PRINTED_TABLES), tables["rrba_equal"]
+    every = every.rename(columns={"regenerated": "median"})
     # Each value once, so without resampled Survey; l2 first. ``in_print`` marks published values.
     every = every[~every["file"].str.endswith(RESAMPLED)]
     every = every.sort_values("metric", ascending=False, kind="stable")
