@@ -7,19 +7,21 @@ need more than a comparison of cells.
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise, product
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.channels import DenseChannel, KeepOrReplace
 from deniable.design import Requirements, design
+from deniable.display import rows_of
 from deniable.estimation import jensen_shannon_distances, l2_distances
 
 from reproduction import study
 from reproduction.papers.multirr.example_1 import PRINTED_INDEPENDENT, PRINTED_LIMIT, SIZES
+from reproduction.papers.multirr.names import clusterings
 
 SMALLER, LARGEST = (50, 100), 300  # T_v in the text; claims that name them are about no others
 P = (0.1, 0.3, 0.5)  # p in the text where six times the records help small clusters more
@@ -108,32 +110,21 @@ def _grows_with_t_v(cells: study.Cells) -> study.Outcome:
     return study.on_average(study.require_any([*pairs.values()]), figure)
 
 
-def _least_dependence_matters(clusters: pd.DataFrame) -> study.Outcome:
-    """Count the different clusterings over all T_d at each T_v, without ranking them."""
-    named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
-    different = {
-        f"T_v = {t_v}": float(part.nunique()) for t_v, part in named.groupby("t_v") if len(part) > 1
-    }
-    if not different:
-        raise LookupError("two T_d at one T_v")
-    equal = study.Comparison(-1.0)
-    found = tuple(equal if number == 1 else study.UNKNOWN for number in different.values())
-    return study.Outcome(found, f"clusterings over all T_d: {study.listed(different)}")
-
-
-def _alike_with_records(clusters: pd.DataFrame) -> study.Outcome:
-    """Test that T_d makes no difference; six copies of the records have the same dependences."""
-    found = _least_dependence_matters(clusters)
-    same = (replace(each, difference=-each.difference) for each in found.comparisons)
-    return replace(found, comparisons=tuple(same))
+def _clusterings(sign: float, clusters: pd.DataFrame) -> study.Outcome:
+    """Test that T_d makes a difference (`sign` 1) or none (-1); clusterings are not ranked."""
+    named = clusterings(clusters).groupby("t_v")
+    found = {f"T_v = {t_v}": float(part.nunique()) for t_v, part in named if len(part) > 1}
+    equal = study.Comparison(-sign)
+    compared = tuple(equal if number == 1 else study.UNKNOWN for number in found.values())
+    study.require_any(compared, "two T_d at one T_v")
+    return study.Outcome(compared, f"clusterings over all T_d: {study.listed(found)}")
 
 
 def _largest_clusters_not_best(cells: study.Cells) -> study.Outcome:
     pairs = {}
     for p in P:
         smaller = (cells["adult6", p, t_v] for t_v in SMALLER)
-        best = min(smaller, key=lambda row: float(row["median"]))
-        pairs[f"p = {p:g}"] = (best, cells["adult6", p, LARGEST])
+        pairs[f"p = {p:g}"] = min(smaller, key=itemgetter("median")), cells["adult6", p, LARGEST]
     shown = study.listed({name: study.ratio(*pair)["median"] for name, pair in pairs.items()})
     found = study.below([*pairs.values()], f"{shown} (better of 50 and 100 / 300)")
     picked = (replace(each, picked_from=len(SMALLER)) for each in found.comparisons)
@@ -150,9 +141,10 @@ TESTS: Mapping[str, study.Test] = {
     "peak_at_half": _peak_at_half,
     "falls_with_coverage": _falls_with_coverage,
     "grows_with_t_v": _grows_with_t_v,
-    "least_dependence_matters": _least_dependence_matters,
+    "least_dependence_matters": partial(_clusterings, 1.0),
     "largest_clusters_not_best_at_strong_randomization": _largest_clusters_not_best,
-    "least_dependence_alike_with_records": _alike_with_records,
+    # Six copies of the records have the same dependences.
+    "least_dependence_alike_with_records": partial(_clusterings, -1.0),
 }
 
 
@@ -192,7 +184,7 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[study.Evid
 
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the clusters of the smallest T_d at their T_v."""
-    named = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
+    named = clusterings(clusters)
     same = named.index[named == named.groupby(level="t_v").transform("first")]
     at = pd.MultiIndex.from_frame(table[["t_v", "t_d"]])
     kept: pd.Series[bool] = (table["t_d"] == table["t_d"].min()) | at.isin(same)
@@ -204,11 +196,10 @@ def _evidence(table: pd.DataFrame, *columns: str) -> list[study.Evidence]:
     printed = table[table["matrix"] == "printed"]
     if "mechanism" not in printed:
         printed = printed.assign(mechanism="any")
-    key, found = itemgetter(*columns), []
+    found = []
     for settings, part in printed.groupby(["mechanism", "projection"], sort=False):
-        rows: dict[tuple[Any, ...], list[study.Row]] = {}
-        for row in part.to_dict("records"):
-            rows.setdefault(key(row), []).append(row)
-        cells = study.Cells(columns, {name: study.pooled(each) for name, each in rows.items()})
+        groups = study.groups_of(part, *columns)
+        rows = {tuple(of.values()): study.pooled(rows_of(same)) for of, same in groups}
+        cells = study.Cells(columns, rows)
         found.append(study.Evidence(tuple(map(str, settings)), study.source_of(table), cells))
     return found

@@ -56,14 +56,10 @@ class DependenceAssessment:
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`, with the claimed ε of a record."""
         protocol = self._protocol(cell)
-        claimed = (
-            protocol.waived_epsilon if isinstance(protocol, rr.PairReports) else protocol.epsilon
-        )
-        risk = {"epsilon_claimed": claimed}
-        return [{"measure": "spearman", "t_v": None, "t_d": None} | risk] + [
-            {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | risk
-            for t_v, t_d in product(self.t_v, self.t_d)
-        ]
+        claimed = getattr(protocol, "waived_epsilon", protocol.epsilon)
+        both = product(("adjusted_rand",), self.t_v, self.t_d)
+        names, measures = ("measure", "t_v", "t_d"), [("spearman", None, None), *both]
+        return [dict(zip(names, of, strict=True)) | {"epsilon_claimed": claimed} for of in measures]
 
     def _protocol(self, cell: Cell) -> rr.AssessmentProtocol:
         return rr.assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
@@ -106,13 +102,9 @@ class DependenceAssessment:
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:
     """Return Spearman's correlation of each row of `assessed` with `true`; 0 for constant rows."""
-    first = scipy.stats.rankdata(assessed, axis=-1)
-    second = scipy.stats.rankdata(true)
-    first, second = first - first.mean(axis=-1, keepdims=True), second - second.mean()
-    scale = np.sqrt((first**2).sum(axis=-1) * (second**2).sum())
-    correlations = np.zeros_like(scale)
-    np.divide(first @ second, scale, out=correlations, where=scale > 0)
-    return np.asarray(correlations)
+    ranks = pd.DataFrame(scipy.stats.rankdata(assessed, axis=-1).T)
+    correlations = ranks.corrwith(pd.Series(scipy.stats.rankdata(true)))
+    return np.asarray(correlations.fillna(0), dtype=float)
 
 
 @cache
@@ -146,8 +138,7 @@ def secure_assessments(data: Microdata, root_seed: int, parties: int) -> pd.Data
     """Assess dependences by secure sums of original pairs (4.2) and of randomized pairs (4.3).
 
     A few `parties`, drawn from the `data` by the `root_seed`, run the protocol itself. The result
-    has one row per method. It compares dependences from the counts of the protocol with dependences
-    from plain counts of the same pairs. A secure sum has no finite ε.
+    has one row per method, which compares dependences with those from plain counts of the pairs.
     """
     generator = generator_for(root_seed, {"study": "secure_assessment"})
     chosen = generator.choice(len(data), parties, replace=False)

@@ -14,7 +14,6 @@ from deniable.channels import ProductChannel
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 
-Measure = Callable[[npt.ArrayLike], float]
 READINGS: tuple[rr.Reading, ...] = ("keep", "printed")  # matrices for the order of dependences
 COPIES = (1, 6)  # Adult and Adult6
 
@@ -35,9 +34,8 @@ def accuracy_table(domain: Domain, records_list: Sequence[int]) -> pd.DataFrame:
 
     The result has one row for each number of records in `records_list` and each number of first
     ``attributes`` of the `domain`. ``enough_records`` is bound (7), n >> cells, with 10 records per
-    cell: the paper leaves the factor open, and the error (6) is then 84 % for 10 cells.
-    ``relative_error_independent`` is the largest error of an attribute (``widest``), with B for its
-    own categories. With ``records_needed_joint`` records RR-Joint has the error of RR-Independent.
+    cell: the paper leaves the factor open. ``relative_error_independent`` is the largest error of
+    an attribute (``widest``). With ``records_needed_joint`` records RR-Joint has the same error.
     """
     rows: list[dict[str, Any]] = []
     for records, number in product(records_list, range(1, len(domain) + 1)):
@@ -78,19 +76,15 @@ def propagation_table(domain: Domain, probabilities: Sequence[float]) -> pd.Data
         which = {"reading": reading, "p": p} | spent
         for attribute, channel in zip(domain, channels, strict=True):
             factor = estimation.propagation_factor(channel)
-            rows.append(
-                {"attribute": attribute.name, "cells": attribute.size}
-                | (which | {"attribute_epsilon": channel.epsilon})
-                | {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
-                | {"propagation_factor_joint": factor}
-            )
+            row = {"attribute": attribute.name, "cells": attribute.size} | which
+            row |= {"attribute_epsilon": channel.epsilon}
+            row |= {"diagonal_weight": channel.diagonal_weight, "propagation_factor": factor}
+            rows.append(row | {"propagation_factor_joint": factor})
         epsilon = sum(rr.claimed_epsilon(size, p, reading) for size in domain.shape)
-        rows.append(
-            {"attribute": "all", "cells": domain.size}
-            | which
-            | {"propagation_factor": estimation.propagation_factor(ProductChannel(tuple(channels)))}
-            | {"propagation_factor_joint": estimation.smallest_propagation(domain.size, epsilon)}
-        )
+        factor = estimation.propagation_factor(ProductChannel(tuple(channels)))
+        row = {"attribute": "all", "cells": domain.size} | which | {"propagation_factor": factor}
+        joint = estimation.smallest_propagation(domain.size, epsilon)
+        rows.append(row | {"propagation_factor_joint": joint})
     return pd.DataFrame(rows)
 
 
@@ -115,7 +109,7 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
             expected = channel.reported(table.ravel()).reshape(table.shape)
             # Exactly 0 for a singular channel: rounding errors must not determine the order.
             reported.append(0.0 if channel.singular else measure(expected))
-        t, r = np.array([measure(table) for table in tables]), np.array(reported)
+        t, r = np.array([*map(measure, tables)]), np.array(reported)
         kept = (t[first] - t[second]) * (r[first] - r[second]) > 0
         rows.append(
             {"measure": name, "reading": reading, "p": p}
@@ -135,7 +129,7 @@ def _absolute_covariance(table: npt.ArrayLike) -> float:
     return float(abs((x - joint.sum(axis=1) @ x) @ joint @ (y - joint.sum(axis=0) @ y)))
 
 
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[str, Callable[[npt.ArrayLike], float]] = {
     "cramers_v": rr.cramers_v,
     "absolute_correlation": rr.absolute_correlation,
     "absolute_covariance": _absolute_covariance,

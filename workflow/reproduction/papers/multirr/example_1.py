@@ -64,8 +64,7 @@ class ExampleStep(NamedTuple):
     @property
     def gap(self) -> Fraction:
         """The largest distance between a marginal distribution and its target."""
-        gaps = (abs(self.shares.sum(axis=axis) - HALF).max() for axis in (0, 1))
-        return Fraction(max(gaps))
+        return Fraction(max(abs(self.shares.sum(axis=axis) - HALF).max() for axis in (0, 1)))
 
 
 def steps(sweeps: int) -> Iterator[ExampleStep]:
@@ -82,8 +81,8 @@ def example_1(sweeps: int) -> pd.DataFrame:
     """Return Example 1 step by step, in 1 or more `sweeps`, with verdicts on published values.
 
     The last two rows are the limit (14) and RR-Independent (15). Weights are fractions in columns
-    such as ``weight_1_4``, and numbers in columns such as ``value_1_4``. ``share`` is the
-    proportion of the cell (a12, a21); ``sweep_times_share`` tends to 1/4.
+    such as ``weight_1_4``, and numbers in columns such as ``value_1_4``. ``share`` belongs to the
+    cell (a12, a21).
     """
     if sweeps < 1:
         raise DeniableError(f"the number of sweeps is {sweeps}; it must be at least 1")
@@ -96,10 +95,10 @@ def example_1(sweeps: int) -> pd.DataFrame:
         f"sweep t, here {every[-1].shares[1, 0]} after {sweeps}"
     )
     at_limit = {"weight": ExampleStep(0, 0, limit).found["weight"], "joint": tuple(limit.flat)}
+    product = _compared(PRINTED_INDEPENDENT, {"joint": (HALF * HALF,) * 4})
     ends = (
         {"adjusted": "limit", "note": note} | _compared(PRINTED_LIMIT, at_limit),
-        {"adjusted": "RR-Independent", "note": ""}
-        | _compared(PRINTED_INDEPENDENT, {"joint": (HALF * HALF,) * 4}),
+        {"adjusted": "RR-Independent", "note": ""} | product,
     )
     return pd.DataFrame([*map(_row, every), *ends]).astype({"sweep": "Int64"})
 

@@ -46,3 +46,8 @@ def first_clusters(table: pd.DataFrame) -> pd.DataFrame:
     table = first_of(table, "projection", "sigma")
     parts = (part for _, part in groups_of(table, "attributes", "method"))
     return pd.concat([first_of(part, "t_v", "t_d") for part in parts])
+
+
+def clusterings(clusters: pd.DataFrame) -> "pd.Series[str]":
+    """Return the names of all `clusters` (from `clusters_table`) together, by T_v and T_d."""
+    return clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)

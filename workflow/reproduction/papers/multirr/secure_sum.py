@@ -1,6 +1,6 @@
 """Run the secure sum of [multirr], 4.2, also with deviating parties; link its tables (4.3)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -22,8 +22,7 @@ class Deviating(rr.Party):
 
     It leaves when its shares have `reached` this proportion of the seats, in order, in [0, 1]; then
     it broadcasts nothing. Its shares sum to `shares` instead of 0. Its broadcast is `broadcast` too
-    high: with 1 it counts itself in a wrong cell, with -1 it does not count itself in its own cell.
-    In the last seat, it receives all other broadcasts first and sets the count to `count`.
+    high. In the last seat, it receives all other broadcasts first and sets the count to `count`.
     """
 
     def __init__(
@@ -61,9 +60,8 @@ def trials(
     """Compare secure sums with plain counts of the same records of `data`, drawn by `root_seed`.
 
     Many `parties` count one `pair`, and few (`parties_of_all_pairs`) count all pairs. The result
-    has one row per pair, and one with the sums over all pairs. ``messages`` is the sum of
-    ``share_messages`` and ``broadcasts``. The paper's ``formula_per_party`` is cells x n, and
-    ``formula_in_all`` is n times that.
+    has one row per pair, and one with the sums over all pairs. The paper's formulas of messages are
+    ``formula_per_party`` and ``formula_in_all``.
     """
     one = _drawn(data, parties, root_seed, "one pair")
     few = _drawn(data, parties_of_all_pairs, root_seed, "all pairs")
@@ -112,10 +110,8 @@ def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int)
     """Reconstruct records from exact tables of all pairs, in `samples` of `parties` from `data`.
 
     The `root_seed` draws the samples. The result has one row for each category that a single party
-    has in some sample, and one for any of these categories. ``share_of_samples`` is the proportion
-    of samples in which the category reconstructs a record. ``attributes_rebuilt`` is the smallest
-    number of reconstructed attributes, including the category itself. ``equals_true_record`` is
-    about all samples.
+    has in some sample, and one for any of these categories. ``attributes_rebuilt`` is the smallest
+    number of reconstructed attributes, including the category itself.
     """
     drawn = (_drawn(data, parties, root_seed, "linkage", number) for number in range(samples))
     each = [linked_parties(part).assign(sample=number) for number, part in enumerate(drawn)]
@@ -151,7 +147,7 @@ MISSING = "a message is missing"
 TOTAL = "the counts of the pair do not add up to the number of parties"
 MARGINS = "an attribute is counted differently in two pairs"
 
-Spoilt = Mapping[rr.Pair, rr.FaultyParties]
+Spoilt = dict[rr.Pair, rr.FaultyParties]
 Spoil = Callable[[Microdata, Generator], Spoilt]
 
 
@@ -163,22 +159,20 @@ def fault_trials(root_seed: int, count: int) -> pd.DataFrame:
     rows = []
     for fault, spoil, pairs, limit in FAULTS:
         generator = generator_for(root_seed, {"study": "secure_sum", "fault": fault})
-        outcomes = [_notice(spoil, pairs, generator) for _ in range(count)]
-        by_what = "; ".join(sorted(set().union(*(by for by, _ in outcomes)))) or "nothing"
-        detected, named = np.mean([(bool(by), named) for by, named in outcomes], axis=0)
-        rows.append((fault, count, detected, named, by_what, limit))
-    columns = ("fault", "trials", "detected", "party_named", "by_what", "remedy_or_limit")
-    return pd.DataFrame(rows, columns=columns)
+        by, named = zip(*(_notice(spoil, pairs, generator) for _ in range(count)), strict=True)
+        row = {"fault": fault, "trials": count, "detected": np.mean([*map(bool, by)])}
+        by_what = "; ".join(sorted(set().union(*by))) or "nothing"
+        row |= {"party_named": np.mean(named), "by_what": by_what, "remedy_or_limit": limit}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _notice(spoil: Spoil, pairs: Sequence[rr.Pair], generator: Generator) -> tuple[set[str], bool]:
     data = small_records(generator)
     faults = spoil(data, generator)
+    sum_of = partial(rr.bivariate_distribution, data, source=generator)
     try:
-        spoilt = ((pair, faults.get(pair, {})) for pair in pairs)
-        counted = [
-            rr.bivariate_distribution(data, pair, generator, faults=of) for pair, of in spoilt
-        ]
+        counted = [sum_of(pair, faults=faults.get(pair, {})) for pair in pairs]
     except rr.SecureSumError as error:
         return {MISSING}, set(error.parties) == {n for pair in faults.values() for n, _ in pair}
     total = any(distribution.inconsistencies for distribution in counted)
@@ -226,11 +220,10 @@ def _answers_for_another(
     # Change both attributes of the first pair, so that every pair changes.
     other = (own[0] + 1) % 2, (own[1] + int(random.integers(1, 3))) % 3, own[2]
     amount = sum(record == own for record in zip(*data.columns, strict=True))
-    spoilt: dict[rr.Pair, rr.FaultyParties] = {}
+    spoilt: Spoilt = {}
     for pair in pairs:
-        domain, cells = SMALL.project(pair), _cells(data, pair)
-        there = int(cells[party])
-        elsewhere = int(domain.ravel([np.array(other[SMALL.position(n)]) for n in pair]))
+        cells, codes = _cells(data, pair), [np.array(other[SMALL.position(n)]) for n in pair]
+        there, elsewhere = int(cells[party]), int(SMALL.project(pair).ravel(codes))
         if more_than_there_are:
             amount = int(np.count_nonzero(cells == there)) + 1
         less, more = (partial(Deviating, broadcast=each) for each in (-amount, amount))

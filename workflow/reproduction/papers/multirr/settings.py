@@ -199,7 +199,7 @@ class ThresholdStudy(ClusterStudy[ThresholdGrid]):
     """Thresholds T_d, on the same replicates, each value once. Required with a grid."""
     subset_seed: Annotated[int, Field(ge=0)] = 2024
     """Seed of the choice of records of smaller files."""
-    grids: list[ThresholdGrid]  # type: ignore[assignment]
+    grids: list[ThresholdGrid]
 
     @model_validator(mode="after")
     def _thresholds_for_a_grid(self) -> Self:

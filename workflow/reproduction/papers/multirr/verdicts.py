@@ -13,6 +13,7 @@ from deniable.display import Tables, rows_of
 from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, READING, VARIATION
+from reproduction.papers.multirr.names import clusterings
 from reproduction.study import EPSILON_COLUMNS, EQUIVALENT, agreement, by, groups_of, widening
 
 TREND_COLUMNS = (
@@ -90,8 +91,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
     belong to the ``mechanism``. Rows without ``p`` and ``t_v`` combine all tests of a data set and
     mechanism; ``p_value_without_worst`` leaves out the largest statistic.
     """
-    names = clusters.groupby(["t_v", "t_d"])["cluster"].agg("; ".join)
-    clusterings: dict[Any, int] = names.groupby("t_v").nunique().to_dict()
+    different: dict[Any, int] = clusterings(clusters).groupby("t_v").nunique().to_dict()
     printed = results.dropna(subset=["published"])
     rows: list[dict[str, Any]] = []
     for which, table in groups_of(printed, "dataset", "mechanism"):
@@ -101,7 +101,7 @@ def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFra
             | {name: cells[name].max() for name in EPSILON_COLUMNS[1:] if name in cells}
             | _one_median(cells)
             for (p, t_v), cells in table.groupby(["p", "t_v"])
-            if clusterings[t_v] == 1
+            if different[t_v] == 1
         ]
         if tests:
             *others, _ = sorted(tests, key=itemgetter("statistic"))

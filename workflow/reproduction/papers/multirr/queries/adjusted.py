@@ -9,9 +9,8 @@ the same responses, and are compared replicate by replicate.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from itertools import combinations, product
-from operator import mul
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from deniable.estimation import random_queries, relative_errors
 from deniable.randomized_response import Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, margin_over
+from reproduction.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, joint_of
 from reproduction.study import Cell, How
 
 UNIFORM = "uniform"
@@ -40,9 +39,9 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
 
     The `joints` are estimates for the clusters of a `protocol` from its randomized `records`.
     """
-    estimates = list(zip(protocol.clusters, joints, strict=True))
+    joint_by = dict(zip(protocol.clusters, joints, strict=True))
     independent = [
-        reduce(mul, (margin_over(pair, *each) for each in estimates if {*pair} & {*each[0]}))
+        joint_of(pair, {c: joint for c, joint in joint_by.items() if {*pair} & {*c}})
         for pair in combinations(records.domain.names, 2)
     ]
     columns = [of.domain.ravel(of.columns) for of in map(records.project, protocol.clusters)]
@@ -73,8 +72,8 @@ class AdjustedQueries(OfTrueRecords):
     def wanted(self, cell: Cell, values: Floats) -> int:
         """Return the number of replicates that a `cell` needs, given the present `values`."""
         names = ("mechanism", "p")
-        asked = (each for each in self.more if all(each[name] == cell[name] for name in names))
-        return max((each["replicates"] for each in asked), default=len(values))
+        own = (each for each in self.more if all(each[name] == cell[name] for name in names))
+        return max((each["replicates"] for each in own), default=len(values))
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -115,7 +114,11 @@ class AdjustedQueries(OfTrueRecords):
         # With separate matrices for attributes, both protocols randomize in the same way.
         same = cell["mechanism"] == "kronecker"
         second = first if same else [grouped.randomize(self.data, generator) for _ in first]
-        queries = self._ask(generator, replicates)
+        draw = partial(random_queries, queries=replicates, generator=generator)
+        sizes = [self.data.domain.project(pair).size for pair in self.pairs]
+        queries = [
+            np.stack([draw(size, each) for each in self.coverages], axis=1) for size in sizes
+        ]
         shape = (len(self.coverages), len(self.methods), len(self.pairs))
         errors = np.empty((replicates, len(self.projections), *shape))
         work = np.empty((replicates, len(self.projections), 2, len(WORK)))
@@ -130,11 +133,6 @@ class AdjustedQueries(OfTrueRecords):
                     errors[run, number, :, :, nth] = self._errors(tables, pair, asked[run])
         told = np.repeat(work.reshape(replicates, -1, 1), len(self.pairs), axis=2)
         return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
-
-    def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
-        sizes = [self.data.domain.project(pair).size for pair in self.pairs]
-        draw = partial(random_queries, queries=replicates, generator=generator)
-        return [np.stack([draw(size, each) for each in self.coverages], axis=1) for size in sizes]
 
     def _errors(self, tables: list[Floats], pair: tuple[str, str], queries: Flags) -> Floats:
         """Return relative errors of a pair's `tables` by method, shape (coverages, methods)."""

@@ -4,22 +4,19 @@ A replicate randomizes the data once and estimates the distribution of each clus
 one random query about two random attributes. Here every pair has a query, because randomization
 takes more time; the median belongs to the same distribution. If a setting has more attributes per
 query, the query is about one random set of them. Only the counts of its clusters are drawn.
-
-In a sweep all thresholds of a setting answer the same queries from the same randomization.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from itertools import chain, combinations, product
-from operator import mul
 from typing import Any
 
 import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.estimation import random_queries, relative_errors
-from deniable.randomized_response import Clustering, Protocol
+from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
@@ -42,7 +39,7 @@ class ClusterQueries(shared.OfTrueRecords):
     ordinal: tuple[str, ...] = ()
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p and the ε of a `cell`, which are the same for each `output`."""
+        """Return the p and the ε of a `cell`, the same for each `output`."""
         return self.clustered(cell).spends
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
@@ -75,9 +72,9 @@ class ClusterQueries(shared.OfTrueRecords):
     ) -> Callable[[tuple[str, ...]], Floats]:
         """Return a function of names: the relative errors of queries about these attributes.
 
-        Their shape is (`runs`, `protocols`), where `runs` is the number of replicates. In a
-        replicate, all names and protocols share the responses of a cluster. The `cell` is a setting
-        of the study. The `generator` draws responses and then queries.
+        Their shape is (`runs`, `protocols`), where `runs` is the number of replicates of a `cell`.
+        In a replicate, all names and protocols share the responses of a cluster. The `generator`
+        draws responses and then queries.
         """
         by_cluster = (zip(each.clusters, each.channels, strict=True) for each in protocols)
         channels = dict(chain.from_iterable(by_cluster))
@@ -93,10 +90,7 @@ class ClusterQueries(shared.OfTrueRecords):
         def of(names: tuple[str, ...]) -> Floats:
             true = self.true_counts(cell, names)
             asked_of = ([c for c in each.clusters if {*names} & {*c}] for each in protocols)
-            estimated = [
-                reduce(mul, (shared.margin_over(names, each, joint(each)) for each in clusters))
-                for clusters in asked_of
-            ]
+            estimated = [shared.joint_of(names, {c: joint(c) for c in each}) for each in asked_of]
             queries = random_queries(true.size, self.coverage, runs, generator)
             asked = queries @ true.astype(float)
             shares = (np.sum(each.reshape(runs, -1), axis=1, where=queries) for each in estimated)
@@ -125,15 +119,9 @@ class ExploredQueries(ClusterQueries):
 
     within: float = 0.25
 
-    @cached_property
-    def _nominal(self) -> "ExploredQueries":
-        return replace(self, ordinal=())
-
-    def clusters(self, cell: Cell) -> Clustering:
-        """Return the clusters that the T_v and T_d of a `cell` form."""
-        if self.ordinal and cell["variation"] != "ordinal":
-            return self._nominal.clusters(cell)
-        return super().clusters(cell)
+    def ordinal_in(self, cell: Cell) -> tuple[str, ...]:
+        """Return the `ordinal` attributes, none in a `cell` with another variation."""
+        return self.ordinal if cell["variation"] == "ordinal" else ()
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return the probabilities of `sets`; None if all or none are in a cluster of `cell`."""
@@ -159,8 +147,9 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 class ThresholdSweep:
     """Simulator of a sweep. Each setting has a number of records of `data`.
 
-    All `t_v` and `t_d` of Algorithm 1 are combined. The `subset_seed` selects the records of a
-    smaller file. `coverage` and `ordinal` are as in `ClusterQueries`.
+    All `t_v` and `t_d` of Algorithm 1 are combined, and answer the same queries from the same
+    randomization. The `subset_seed` selects the records of a smaller file. `coverage` and `ordinal`
+    are as in `ClusterQueries`.
     """
 
     data: Microdata
@@ -179,8 +168,8 @@ class ThresholdSweep:
     def protocols(self, cell: Cell) -> dict[tuple[int, float], Protocol]:
         """Return the protocol of a `cell` at each combination of thresholds."""
         queries = self.queries_on(cell["records"])
-        cells = ({**cell, "t_v": t_v, "t_d": t_d} for t_v, t_d in product(self.t_v, self.t_d))
-        return {(each["t_v"], each["t_d"]): queries.clustered(each).protocol for each in cells}
+        both = product(self.t_v, self.t_d)
+        return {at: queries.clustered({**cell, "t_v": at[0], "t_d": at[1]}).protocol for at in both}
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
         """Return the thresholds of a `cell`, with their number of clusters."""

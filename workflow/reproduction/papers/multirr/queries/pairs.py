@@ -15,15 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from deniable import estimation
 from deniable.arrays import Counts, Floats
-from deniable.channels import ProductChannel
-from deniable.estimation import (
-    euclidean_projection,
-    likelihood_or_uniform,
-    random_queries,
-    relative_errors,
-    unbiased_or_uniform,
-)
+from deniable.channels import Channel, ProductChannel
 from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
 
@@ -72,10 +66,8 @@ class PairQueries(shared.OfTrueRecords):
             channel = ProductChannel(tuple(factors))
             files = np.broadcast_to(true, (replicates, true.size))
             reports = channel.randomize_counts(files, generator)
-            asked = [
-                random_queries(true.size, each, replicates, generator, cell.get("rounding", "up"))
-                for each in self.coverages
-            ]
+            how = replicates, generator, cell.get("rounding", "up")
+            asked = [estimation.random_queries(true.size, each, *how) for each in self.coverages]
             queries = np.stack(asked, axis=1).astype(float)
             own = partial(of_margins, projection=cell["projection"])
             every = ESTIMATORS | {"rr_independent": own}
@@ -83,7 +75,7 @@ class PairQueries(shared.OfTrueRecords):
             answers = [np.einsum("rc,rqc->rq", joint, queries) for joint in joints]
             estimated = true.sum() * np.stack(answers, axis=1)
             truth = np.broadcast_to((queries @ true)[:, None], estimated.shape).astype(float)
-            found = (np.abs(estimated - truth), relative_errors(estimated, truth))
+            found = (np.abs(estimated - truth), estimation.relative_errors(estimated, truth))
             return np.stack(found, axis=-1).reshape(replicates, -1)
 
         pairs = list(combinations(self.data.domain.names, 2))
@@ -123,13 +115,7 @@ class GainQueries(PairQueries):
         return neighbours or HALF in (a, b) or math.isclose(a + b, 1)
 
 
-def _randomized(reports: Counts, channel: ProductChannel) -> Floats:
-    """Return the product of the marginal distributions of responses, without estimate (2)."""
-    table = _randomized_joint(reports, channel).reshape(-1, *channel.shape)
-    return _product(table.sum(axis=2), table.sum(axis=1))
-
-
-def _randomized_joint(reports: Counts, channel: ProductChannel) -> Floats:
+def _randomized_joint(reports: Counts, channel: Channel) -> Floats:
     return np.asarray(reports / reports.sum(axis=-1, keepdims=True))
 
 
@@ -137,25 +123,22 @@ def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Flo
     """Return the product of two projected marginal distributions ([multirr], Protocol 1).
 
     `reports` are counts of responses from the `channel` of a pair. The `projection` is a name in
-    `PROJECTIONS`.
+    `PROJECTIONS`, or "none" for the distributions of responses, without estimate (2).
     """
     table = reports.reshape(-1, *channel.shape)
-    first, second = channel.factors
-    rows = shared.PROJECTIONS[projection](table.sum(axis=2), first)
-    columns = shared.PROJECTIONS[projection](table.sum(axis=1), second)
-    return _product(rows, columns)
-
-
-def _product(rows: Floats, columns: Floats) -> Floats:
+    estimate = shared.PROJECTIONS.get(projection, _randomized_joint)
+    rows, columns = (
+        estimate(table.sum(axis=2 - i), factor) for i, factor in enumerate(channel.factors)
+    )
     return np.asarray((rows[:, :, None] * columns[:, None, :]).reshape(len(rows), -1))
 
 
 ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
-    "randomized": _randomized,
+    "randomized": partial(of_margins, projection="none"),
     "randomized_joint": _randomized_joint,
-    "pair_unbiased": unbiased_or_uniform,
+    "pair_unbiased": estimation.unbiased_or_uniform,
     "pair_clipped": shared.PROJECTIONS["clip"],
     "pair_projected": shared.PROJECTIONS["simplex"],
-    "pair_likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
-    "pair_shrunk": lambda reports, channel: euclidean_projection(shrink(reports, channel)[0]),
+    "pair_likelihood": partial(estimation.likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
+    "pair_shrunk": lambda *found: estimation.euclidean_projection(shrink(*found)[0]),
 }  # all estimators except ``rr_independent``, which has a projection

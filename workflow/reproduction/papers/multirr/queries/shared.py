@@ -1,32 +1,30 @@
 """Common parts of the simulators of count queries: records, projections, random attributes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, reduce
 from itertools import combinations
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from deniable import randomized_response as rr
+from deniable import estimation, randomized_response as rr
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
-from deniable.estimation import (
-    clip_and_rescale,
-    euclidean_projection,
-    likelihood_or_uniform,
-    unbiased_or_uniform,
-)
 from deniable.records import Domain, Microdata
 
 from reproduction.study import Cell
 
 LIKELIHOOD_TOLERANCE = 0.1  # nats; far below the precision of the data and of these replicates
 
+
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
-    "clip": lambda reports, channel: clip_and_rescale(unbiased_or_uniform(reports, channel)),
-    "simplex": lambda reports, channel: euclidean_projection(unbiased_or_uniform(reports, channel)),
-    "likelihood": partial(likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
+    "clip": lambda *found: estimation.clip_and_rescale(estimation.unbiased_or_uniform(*found)),
+    "simplex": lambda *found: estimation.euclidean_projection(
+        estimation.unbiased_or_uniform(*found)
+    ),
+    "likelihood": partial(estimation.likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
 }
 
 
@@ -42,13 +40,17 @@ class OfTrueRecords:
         return cache(self.data.counts)
 
     @cached_property
-    def dependences(self) -> pd.DataFrame:
-        """Dependences of the original data (inferred: see the report's section on clusters)."""
-        return rr.dependences(self.data, self.ordinal)
+    def _dependences(self) -> Callable[[tuple[str, ...]], pd.DataFrame]:
+        return cache(partial(rr.dependences, self.data))
+
+    def ordinal_in(self, cell: Cell) -> tuple[str, ...]:
+        """Return the `ordinal` attributes in a `cell`."""
+        return self.ordinal
 
     def clusters(self, cell: Cell) -> rr.Clustering:
-        """Return the clusters at the T_v and T_d of a `cell`."""
-        return rr.cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+        """Return the clusters at the T_v and T_d of a `cell`, by the original dependences."""
+        found = self._dependences(self.ordinal_in(cell))
+        return rr.cluster_attributes(self.data.domain, found, cell["t_v"], cell["t_d"])
 
     def independent(self, cell: Cell) -> "Stated":
         """Return RR-Independent with the matrix and the p, or ε, of a `cell`."""
@@ -57,8 +59,7 @@ class OfTrueRecords:
 
     def clustered(self, cell: Cell, clusters: rr.Clustering | None = None) -> "Stated":
         """Return RR-Clusters with the p or ε of a `cell`, by default with its own `clusters`."""
-        formed = clusters or self.clusters(cell)
-        given = "p" if "p" in cell else "epsilon"
+        formed, given = clusters or self.clusters(cell), "p" if "p" in cell else "epsilon"
         at = cell["matrix"], cell["mechanism"], given, cell[given]
         return stated(self.data.domain, formed, *at)
 
@@ -85,15 +86,17 @@ def stated(
     return Stated(protocol, {"p": p} | rr.epsilons(protocol))
 
 
-def margin_over(names: Sequence[str], cluster: Sequence[str], joint: Floats) -> Floats:
-    """Return the marginal distribution of a `cluster` over the `names`, in order of the domain.
+def joint_of(names: Sequence[str], joints: Mapping[tuple[str, ...], Floats]) -> Floats:
+    """Return the distribution over the `names`, in order of the domain, of independent clusters.
 
-    The last axes of `joint`, its distribution, are its attributes. The result has one axis for each
-    name instead, with length 1 if the name is outside the cluster.
+    The last axes of the `joints`, distributions by cluster, are the attributes of the cluster.
     """
-    outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
-    absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
-    return np.expand_dims(joint.sum(axis=outside), absent)
+    found = []
+    for cluster, joint in joints.items():
+        outside = tuple(i - len(cluster) for i, name in enumerate(cluster) if name not in names)
+        absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
+        found.append(np.expand_dims(joint.sum(axis=outside), absent))
+    return reduce(mul, found)
 
 
 def of_all_attributes(
@@ -123,8 +126,8 @@ def of_random_attributes(
 ) -> Floats:
     """Return the errors about one random set of attributes in each of the `replicates`.
 
-    The `generator` draws from `sets`, each equally likely. `errors` returns the results about some
-    attributes for a number of replicates, shape (replicates, ...).
+    The `generator` draws from `sets`. `errors` returns the results about some attributes for a
+    number of replicates, shape (replicates, ...).
     """
     asked = generator.choice(len(sets), size=replicates)
     runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
