@@ -55,11 +55,7 @@ class Followed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Simulator of the convergence of RRBA.
-
-    A setting has ``dataset``, ``probability``, ``block_size``, ``p`` and ``update`` (a key of
-    `UPDATES`).
-    """
+    """Simulator of the convergence of RRBA."""
 
     files: Mapping[str, Microdata]  # by data set
     blocks: int = 200  # of a replicate, at least 2
@@ -143,8 +139,7 @@ def interval_width(estimate: npt.ArrayLike, size: int) -> Floats:
 
     Let v be the `estimate` and n the `size` of a block. If v n is over 5, the width is
     2 z sqrt(v (1 - v) / n). Otherwise it is the width of the interval of the log odds, with v n at
-    least one half. The text writes 2 z_{1 - alpha / 2 sigma}. Any v is allowed, because tables of
-    the published rule can leave [0, 1].
+    least one half. Any v is allowed, because tables of the published rule can leave [0, 1].
     """
     v = np.asarray(estimate, dtype=float)
     inside = np.clip(v, 0.5 / size, 1 - 0.5 / size)

@@ -89,8 +89,7 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
 class Table3:
     """Simulator of Table 3 of [rrba]: each method under the null and under the alternative.
 
-    A trial is 100 for a rejected null, otherwise 0, so means are per cent. A setting has k, n,
-    effect, sampled_tables (l) and small_cells (see `deniable.contingency.SmallCells`).
+    A trial is 100 for a rejected null, otherwise 0, so means are per cent.
     """
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
@@ -120,9 +119,8 @@ class Table3:
 class IndependencePower:
     """Simulator of the rates at which methods reject independence, all at one exact ε.
 
-    Trials are as in `Table3`. A setting has `k`, `margins`, `pattern`, `n`, `effect`,
-    `epsilon`, `sampled_tables` and `small_cells`. With the effect 0, the first look at the sizes is
-    after `replicates` trials, and the last one after at most `most_replicates`.
+    Trials are as in `Table3`. With the effect 0, the first look at the sizes is after `replicates`
+    trials, and the last one after at most `most_replicates`.
     """
 
     def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:

@@ -14,10 +14,8 @@ The ``reading`` is the measured table:
 - ``last_block`` (RRBA): the published protocol. Its table is computed by (4) from the last block
   alone and projected. ``noisy`` and ``projected`` pool all blocks, without bias.
 
-All ε are for one answer about one table. The ε of RRBA is local: it belongs to the response of a
-client. The ε of Laplace noise is central: a curator sees the original table. Both are for the
-replacement of a record. Counts then have the sensitivity 2, and noise of scale b has exactly
-ε = 2 / b.
+All ε are for one answer about one table and the replacement of a record. Counts then have the
+sensitivity 2, and Laplace noise of scale b has exactly ε = 2 / b.
 """
 
 import math
@@ -100,10 +98,9 @@ class _Simulation:
         raise NotImplementedError
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a trial.
+        """Return the names of each output of a trial in a `cell`.
 
-        A ``subset`` has the attributes joined by "+", or is "all" for the mean over the sets, with
-        the largest ``cells`` and ``epsilon_exact`` of the sets.
+        The ``subset`` "all" is the mean over the sets, with the largest cells and ε of the sets.
         """
         cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
         rows = []
@@ -161,10 +158,8 @@ class _Simulation:
 class PrintedTables(_Simulation):
     """Simulator of Tables 4 and 5: RRBA, and Laplace noise with two scales.
 
-    The published scale is 2 |T| / ε; ``laplace_honest`` has the scale 2 / ε. A setting has
-    ``file``, ``k``, ``p`` (of RRBA) and ``epsilon_claimed`` (of Laplace noise). For the pooled
-    rule, the exact ε of RRBA is the bound by its floor. The published rule has no floor and no
-    bound.
+    The published scale is 2 |T| / ε; ``laplace_honest`` has the scale 2 / ε. For the pooled rule,
+    the exact ε of RRBA is the bound by its floor. The published rule has no floor and no bound.
     """
 
     methods: ClassVar[Methods] = {
@@ -195,13 +190,11 @@ class PrintedTables(_Simulation):
 class EqualEpsilon(_Simulation):
     """Simulator of releases with the same exact ε of one answer.
 
-    A setting has ``file``, ``k`` and ``epsilon``. The p of each method and table is the largest
-    that ε allows. The methods of RRBA follow `ADAPTED`. ``rrba_at_truth`` has the floor .1 and the
-    largest p that ε allows both for the original table with its floor and for the uniform table.
-    This is the best case of adaptation, but without a guarantee: p depends on the original table,
-    and intermediate tables may have smaller cells. ``randomized_response`` is the channel of
-    ``rrba_uniform`` with another implementation. `PROTOCOLS` have other randomized values than
-    cells and do not use the table either.
+    The p of each method and table is the largest that ε allows. ``rrba_at_truth`` has the floor .1
+    and the largest p that ε allows both for the original table with its floor and for the uniform
+    table. This is the best case of adaptation, but without a guarantee: p depends on the original
+    table, and intermediate tables may have smaller cells. ``randomized_response`` is the channel of
+    ``rrba_uniform`` with another implementation.
     """
 
     methods: ClassVar[Methods] = {

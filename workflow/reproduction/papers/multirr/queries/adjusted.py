@@ -105,20 +105,13 @@ class AdjustedQueries(OfTrueRecords):
         return (self.independent(cell) if alone else self.clustered(cell)).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs, pairs).
-
-        A `cell` has matrix, mechanism, t_v, t_d, and p or epsilon (of a record).
-        """
+        """Return the outputs, shape (replicates, outputs, pairs)."""
         alone, grouped = self.independent(cell).protocol, self.clustered(cell).protocol
         first = [alone.randomize(self.data, generator) for _ in range(replicates)]
         # With separate matrices for attributes, both protocols randomize in the same way.
         same = cell["mechanism"] == "kronecker"
         second = first if same else [grouped.randomize(self.data, generator) for _ in first]
-        draw = partial(random_queries, queries=replicates, generator=generator)
-        sizes = [self.data.domain.project(pair).size for pair in self.pairs]
-        queries = [
-            np.stack([draw(size, each) for each in self.coverages], axis=1) for size in sizes
-        ]
+        queries = self._ask(generator, replicates)
         shape = (len(self.coverages), len(self.methods), len(self.pairs))
         errors = np.empty((replicates, len(self.projections), *shape))
         work = np.empty((replicates, len(self.projections), 2, len(WORK)))
@@ -134,6 +127,11 @@ class AdjustedQueries(OfTrueRecords):
         told = np.repeat(work.reshape(replicates, -1, 1), len(self.pairs), axis=2)
         return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
 
+    def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
+        sizes = [self.data.domain.project(pair).size for pair in self.pairs]
+        draw = partial(random_queries, queries=replicates, generator=generator)
+        return [np.stack([draw(size, each) for each in self.coverages], axis=1) for size in sizes]
+
     def _errors(self, tables: list[Floats], pair: tuple[str, str], queries: Flags) -> Floats:
         """Return relative errors of a pair's `tables` by method, shape (coverages, methods)."""
         true = self.counts(pair).reshape(-1).astype(float)
@@ -146,9 +144,9 @@ class AdjustedQueries(OfTrueRecords):
 class StatedQueries(AdjustedQueries):
     """Simulator of settings with a stated ε, on all attributes of original `data` or on `few`.
 
-    p follows from the ε of a whole record. Each method appears once at an ε, under a name of its
-    own. RR-Independent and its adjustment come from settings with *kronecker* clusters, RR-Joint
-    from settings with one *joint* cluster of all attributes. ``uniform`` is an answer without data.
+    Each method appears once at an ε, under a name of its own. RR-Independent and its adjustment
+    come from settings with *kronecker* clusters, RR-Joint from settings with one *joint* cluster of
+    all attributes. ``uniform`` is an answer without data.
     """
 
     few: tuple[str, ...] = ()

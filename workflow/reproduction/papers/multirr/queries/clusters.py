@@ -28,10 +28,9 @@ ATTRIBUTES_OF_A_QUERY = 2
 
 @dataclass(frozen=True, eq=False)
 class ClusterQueries(shared.OfTrueRecords):
-    """Simulator of Tables 1 and 2 on `data`, the original records of Adult.
+    """Simulator of Tables 1 and 2 on `data`, the original records of Adult, some `ordinal`.
 
-    `coverage` is sigma, the proportion of cells in a query. Dependences of `ordinal` attributes are
-    correlations.
+    `coverage` is sigma, the proportion of cells in a query.
     """
 
     data: Microdata
@@ -47,10 +46,7 @@ class ClusterQueries(shared.OfTrueRecords):
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return relative errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets.
-
-        A `cell` has dataset, matrix, mechanism, projection, p, t_d, t_v, and optionally attributes.
-        """
+        """Return relative errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets."""
         protocols = [self.clustered(cell).protocol]
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
@@ -111,10 +107,9 @@ class ClusterQueries(shared.OfTrueRecords):
 class ExploredQueries(ClusterQueries):
     """Simulator of Tables 1 and 2 under interpretations that are not in the text.
 
-    The ``variation`` of a setting is "ordinal" or "clustered_pairs". With the first, dependences of
-    `ordinal` attributes are correlations. With the second, the attributes of a query share a
-    cluster with probability `within`. Pairs in a cluster are equally probable, and so are all
-    others.
+    With the ``variation`` "ordinal", dependences of `ordinal` attributes are correlations. With
+    "clustered_pairs", the attributes of a query share a cluster with probability `within`. Pairs in
+    a cluster are equally probable, and so are all others.
     """
 
     within: float = 0.25
@@ -136,8 +131,8 @@ class ExploredQueries(ClusterQueries):
 def resized(data: Microdata, records: int, seed: int) -> Microdata:
     """Return a number of `records` of the `data`, in a random order that depends on `seed`.
 
-    The order is repeated for more records than the data have: six times the length gives each
-    record six times. Smaller files are parts of larger ones.
+    The order is repeated for more records than the data have. Smaller files are parts of larger
+    ones.
     """
     order = np.resize(np.random.default_rng(seed).permutation(len(data)), records)
     return replace(data, columns=tuple(column[order] for column in data.columns))
@@ -181,10 +176,7 @@ class ThresholdSweep:
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative errors, shape (replicates, thresholds, pairs).
-
-        A `cell` has records, matrix, mechanism, projection, p.
-        """
+        """Return the relative errors, shape (replicates, thresholds, pairs)."""
         simulator, protocols = self.queries_on(cell["records"]), [*self.protocols(cell).values()]
         errors = simulator.errors(cell, protocols, generator, replicates)
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))

@@ -53,11 +53,7 @@ class PairQueries(shared.OfTrueRecords):
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors, absolute ones in records, shape (replicates, outputs, pairs).
-
-        A `cell` has matrix, p, and projection (of marginal distributions by ``rr_independent``).
-        Numbers of cells in queries are rounded up, or by its ``rounding``.
-        """
+        """Return the errors, absolute ones in records, shape (replicates, outputs, pairs)."""
 
         def errors(pair: tuple[str, ...]) -> Floats:
             true = self.counts(pair).reshape(-1)
