@@ -37,6 +37,7 @@ METHOD_STYLE = {
     "rr_joint": look("#009e73"),
     "uniform": look("#9aa1a9", ":"),
 }
+LOOKS = {"method": METHOD_STYLE, "estimator": ESTIMATOR_STYLE}
 ASSESSMENT_STYLE = {
     "attributes": look("#1b1f24", marker="o"),
     "attributes_inverted": look("#0072b2", marker="s"),
@@ -51,6 +52,7 @@ CLUSTERS = {
 }
 SHOWN_SIGMAS = (0.1, 0.3, 0.5)
 ERROR_TICKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
+ERRORS = ERROR_TICKS, style.as_share
 EPSILON_TICKS = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 REGENERATED_STYLE = {
     "joint": look("#d55e00", "-", "s", "regenerated, one matrix per cluster (joint)"),
@@ -127,7 +129,7 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
     def panel(axis: Axes, mechanism: str, p: float) -> None:
         part = where(chosen, mechanism=mechanism, p=p)
         _medians(axis, part, "method", "sigma", 1.5)
-        _percent_scale(axis)
+        style.log_scale(axis.yaxis, *ERRORS)
         if len(part):
             t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
             axis.set_title(f"p = {p:g}   (T$_v$ = {t_v}, T$_d$ = {t_d:g})", fontsize=9)
@@ -142,13 +144,8 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
 
 
 def _medians(axis: Axes, table: pd.DataFrame, by: str, x: str, width: float) -> None:
-    looks = {"method": METHOD_STYLE, "estimator": ESTIMATOR_STYLE}[by]
-    style.plot_series(axis, table, by, looks, x, "median", linewidth=width)
+    style.plot_series(axis, table, by, LOOKS[by], x, "median", linewidth=width)
     style.gridded(axis, linewidth=0.7)
-
-
-def _percent_scale(axis: Axes) -> None:
-    style.log_scale(axis.yaxis, ERROR_TICKS, style.as_share)
 
 
 @style.in_style
@@ -172,7 +169,7 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
             own = own.loc[np.isfinite(own["ci_low"]) & np.isfinite(own["ci_high"])]
             axis.vlines(own["p"], own["ci_low"], own["ci_high"], color=style.INK, linewidth=1)
             axis.plot(own["p"], own["median"], **options, zorder=5)
-        _percent_scale(axis)
+        style.log_scale(axis.yaxis, *ERRORS)
         axis.margins(x=0.08)
 
     size, around = (0, style.COLUMN, 0, 4.7), (0.75, 0.1, 1.3, 1.25)
@@ -201,7 +198,7 @@ def epsilon(table: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, _: str, name: str) -> None:
         _medians(axis, where(table, attributes=name), "method", "epsilon", 1.6)
-        _percent_scale(axis)
+        style.log_scale(axis.yaxis, *ERRORS)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
     rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
@@ -279,9 +276,8 @@ def printed_table(table: pd.DataFrame, title: str) -> Figure:
 
 
 def _cells(axis: Axes, cells: pd.DataFrame) -> None:
-    sizes = sorted(cells["t_v"].unique())
-    dependences = sorted(cells["t_d"].unique())
-    _percent_scale(axis)
+    sizes, dependences = (sorted(cells[name].unique()) for name in ("t_v", "t_d"))
+    style.log_scale(axis.yaxis, *ERRORS)
     style.gridded(axis, "y", 0.8)
     axis.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     axis.set_xlim(-0.55, len(sizes) - 0.45)

@@ -80,10 +80,8 @@ KINDS = {
 }
 COMPARED = ("l2", "jensen_shannon")  # the measures of the paper
 MAIN_READINGS = {
-    "l2": "noisy",
-    "squared_error": "noisy",
-    "jensen_shannon": "projected",
-    "chi_squared": "projected",
+    **dict.fromkeys(("l2", "squared_error"), "noisy"),
+    **dict.fromkeys(("jensen_shannon", "chi_squared"), "projected"),
 }
 
 

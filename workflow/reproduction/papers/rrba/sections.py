@@ -90,14 +90,19 @@ def convergence(tables: Tables) -> dict[str, Any]:
     rows = []
     for (update, criterion), title in names.CRITERIA.items():
         cells = where(wide, update=update, criterion=criterion)
-        always = cells[cells["converged"] == 1]
         if len(cells):
-            row: list[Any] = [title, len(cells), percent(cells["converged"].mean())]
-            row += [int((cells["converged"] >= 0.5).sum()), len(always)]
-            row += [span(always["tuples"].round())]
-            row += [span((always["tuples"] / always["block_size"]).round())]
-            within = cells["within"]
-            rows.append([*row, f"{percent(within.mean())} (by setting {span(within)})"])
+            converged, within = cells["converged"], cells["within"]
+            always = cells[converged == 1]
+            ends = always["tuples"], always["tuples"] / always["block_size"]
+            row = (
+                title,
+                len(cells),
+                percent(converged.mean()),
+                (converged >= 0.5).sum(),
+                len(always),
+            )
+            close = f"{percent(within.mean())} (by setting {span(within)})"
+            rows.append((*row, *(span(each.round()) for each in ends), close))
     groups = where(every, criterion="none").groupby(["update", "p", "measure"], as_index=False)
     ended: pd.DataFrame = groups[["mean"]].mean().replace({"update": names.UPDATES})
     by_update, label = {"update": "next table", "p": "p"}, "tables without stopping"
@@ -142,11 +147,9 @@ def _judged(row: Row, low: str, high: str) -> str:
 def equal(tables: Tables) -> dict[str, Any]:
     """Return distances over distances with a uniform table, at equal exact ε, from `tables`."""
     every = tables["rrba_equal"]
-    rows = [
-        (title, int((found < 1).sum()), len(found), span(found))
-        for method, title in names.EQUAL_METHODS.items()
-        if method != "rrba_uniform" and len(found := over_uniform(every, method))
-    ]
+    found = {title: over_uniform(every, name) for name, title in names.EQUAL_METHODS.items()}
+    del found[names.EQUAL_METHODS["rrba_uniform"]]
+    rows = [(k, int((v < 1).sum()), len(v), span(v)) for k, v in found.items() if len(v)]
     heads = ("method", "smaller distance in", "of", "distance over uniform table")
     return {
         "replicates": int(every["replicates"].max()),
@@ -195,7 +198,7 @@ def tests(tables: Tables) -> dict[str, Any]:
         if len(own):
             by_size = ((own["size"] == name).sum() for name in names.SIZES)
             counted.append((title, *by_size, len(own)))
-        first, second = where(powers, method="channel_aware"), where(powers, method=method)
+        first, second = (where(powers, method=name) for name in ("channel_aware", method))
         both = first.merge(second, on=keys, suffixes=("_1", "_2"))
         apart = both[f"{OURS}_1"] - both[f"{OURS}_2"]
         widths = (both[f"ci_high_{which}"] - both[f"ci_low_{which}"] for which in (1, 2))
@@ -235,14 +238,11 @@ def consistency(tables: Tables) -> dict[str, Any]:
             for name in ("printed_feasible", "closed_form", "negative_before")
         },
     )
-    gains = [
-        (
-            methods[of["method"]],
-            *(int((own["ci_high"] < 0).sum()), int((own["ci_low"] > 0).sum()), len(own)),
-            span(own["distance_after"] / own["distance_before"]),
-        )
-        for of, own in groups_of(where(table, tables="observed"), "method")
-    ]
+    gains = []
+    for of, own in groups_of(where(table, tables="observed"), "method"):
+        smaller, larger = int((own["ci_high"] < 0).sum()), int((own["ci_low"] > 0).sum())
+        ratios = span(own["distance_after"] / own["distance_before"])
+        gains.append((methods[of["method"]], smaller, larger, len(own), ratios))
     heads = ("method", "smaller distance in", "larger in", "of", "distance after / before")
     titled, label = named(shown, tables=names.KINDS), "views before and after consistency"
     cases = tables["rrba_examples"].astype({"quantity": str, "exact": str})

@@ -1,11 +1,12 @@
 """Compute tables from simulated distances: Tables 3 to 5 of [rrba], and at equal ε."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from deniable.display import joined
+from deniable.display import joined, rows_of
 from deniable.errors import DeniableError
 from deniable.rrba import claimed_epsilon
 
@@ -33,10 +34,9 @@ _OUTPUT = ["metric", "method", "reading", "trust"]
 def table_3(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Compare `results` of `reproduction.papers.rrba.independence.Table3` with `published` rates.
 
-    All methods with Laplace noise are compared with the published one. The text states neither n
-    nor the effect. We chose both to fit the rates of RRBA, so the ``verdict`` on these rates is
-    "fitted", whether they agree or not. Other methods are compared at the same n and effect. The
-    columns are `TABLE_3_KEYS` and the columns of `reproduction.study.compare`.
+    All methods with Laplace noise are compared with the published one. We chose n and the effect,
+    which the text does not state, to fit the rates of RRBA. So the ``verdict`` on these rates is
+    "fitted", whether they agree or not. The columns are `TABLE_3_KEYS` and those of `compare`.
     """
     noise = results["method"].str.startswith("laplace")
     named = results.assign(printed_as=results["method"].mask(noise, "laplace"))
@@ -80,13 +80,11 @@ def printed_table(results: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     All measured tables and files of a data set are compared with one published value.
     `TABLE_COLUMNS` are:
 
-    - ``regenerated``: the mean over sets of attributes;
+    - ``regenerated`` and its ``verdict``: the mean over sets of attributes;
     - ``subset_min``, ``subset_max``: the smallest and the largest mean of a set;
-    - ``verdict``: on the mean over sets, given the 100 published trials;
     - ``subsets_agreeing``: the number of sets with a mean that agrees, because the text names none;
     - ``printed_is``: whether the published value is "below", "within" or "above" the range of sets;
-    - ``epsilon_exact``: the largest exact ε of a set;
-    - ``epsilon_theorem``: ε by Theorem 4.1;
+    - ``epsilon_exact``: the largest of a set; ``epsilon_theorem``: by Theorem 4.1;
     - ``main``: True for one row per published value, which comes first: the file drawn from the
       network, with the released table for l2 and the projected table otherwise.
     """
@@ -110,12 +108,8 @@ def _with_range(table: pd.DataFrame, keys: list[str], **counted: "pd.Series[bool
     """Return the rows of means over sets, with the range over sets, and numbers of `counted`."""
     means = table[table["subset"] == EVERY]
     each = table.assign(**counted)[table["subset"] != EVERY].groupby(keys, sort=False)
-    ranges = each.agg(
-        subset_min=("regenerated", "min"),
-        subset_max=("regenerated", "max"),
-        subsets=("regenerated", "size"),
-        **{name: (name, "sum") for name in counted},
-    )
+    of_means: Any = {"subset_min": "min", "subset_max": "max", "subsets": "size"}
+    ranges = each["regenerated"].agg(**of_means).join(each[list(counted)].sum())
     merged = means.merge(ranges.reset_index(), on=keys, how="left", validate="one_to_one")
     if merged["subsets"].isna().any():
         raise DeniableError("results lack the single sets of attributes; simulate them again")
@@ -131,18 +125,14 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
     no local method has a lower mean.
     """
     group = ["file", "k", "epsilon", "metric", "reading"]
-    local_means = results["regenerated"].where(results["trust"] == "local")
-    lowest = local_means.groupby([results[name] for name in (*group, "subset")]).transform("min")
+    local = results.assign(lowest=results["regenerated"].where(results["trust"] == "local"))
+    lowest = local.groupby([*group, "subset"])["lowest"].transform("min")
     keys, is_lowest = ["file", "k", "epsilon", *_OUTPUT], results["regenerated"] <= lowest
     table = _with_range(results, keys, subsets_lowest=is_lowest)
-    table["dataset"] = table["file"].map(dataset_of)
-    verdicts = {}
+    table = table.assign(dataset=table["file"].map(dataset_of), median=table["regenerated"])
     for _, part in table.groupby(group, sort=False):
-        rows = part.rename(columns={"regenerated": "median"}).to_dict("index")
-        local = [row for row in rows.values() if row["trust"] == "local"]
-        for place, row in rows.items():
-            others = [(other, row) for other in local if other["method"] != row["method"]]
-            lower = replace(below(others, ""), kind="some")
-            verdicts[place] = "beaten" if lower.support else "unbeaten"
-    table["verdict"] = pd.Series(verdicts)
+        for place, row in part.to_dict("index").items():
+            local = where(part[part["method"] != row["method"]], trust="local")
+            lower = replace(below([(other, row) for other in rows_of(local)], ""), kind="some")
+            table.loc[place, "verdict"] = "beaten" if lower.support else "unbeaten"
     return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.estimation import random_queries, relative_errors
-from deniable.randomized_response import Protocol
+from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
@@ -46,7 +46,7 @@ class ClusterQueries(shared.OfTrueRecords):
         return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return relative errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets."""
+        """Return errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets."""
         protocols = [self.clustered(cell).protocol]
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
@@ -114,9 +114,15 @@ class ExploredQueries(ClusterQueries):
 
     within: float = 0.25
 
-    def ordinal_in(self, cell: Cell) -> tuple[str, ...]:
-        """Return the `ordinal` attributes, none in a `cell` with another variation."""
-        return self.ordinal if cell["variation"] == "ordinal" else ()
+    @cached_property
+    def _nominal(self) -> ClusterQueries:
+        return replace(self, ordinal=())
+
+    def clusters(self, cell: Cell) -> Clustering:
+        """Return the clusters that the T_v and T_d of a `cell` form."""
+        if self.ordinal and cell["variation"] != "ordinal":
+            return self._nominal.clusters(cell)
+        return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return the probabilities of `sets`; None if all or none are in a cluster of `cell`."""

@@ -40,17 +40,13 @@ class OfTrueRecords:
         return cache(self.data.counts)
 
     @cached_property
-    def _dependences(self) -> Callable[[tuple[str, ...]], pd.DataFrame]:
-        return cache(partial(rr.dependences, self.data))
-
-    def ordinal_in(self, cell: Cell) -> tuple[str, ...]:
-        """Return the `ordinal` attributes in a `cell`."""
-        return self.ordinal
+    def dependences(self) -> pd.DataFrame:
+        """Dependences of the original data (inferred: see the report's section on clusters)."""
+        return rr.dependences(self.data, self.ordinal)
 
     def clusters(self, cell: Cell) -> rr.Clustering:
-        """Return the clusters at the T_v and T_d of a `cell`, by the original dependences."""
-        found = self._dependences(self.ordinal_in(cell))
-        return rr.cluster_attributes(self.data.domain, found, cell["t_v"], cell["t_d"])
+        """Return the clusters at the T_v and T_d of a `cell`."""
+        return rr.cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
 
     def independent(self, cell: Cell) -> "Stated":
         """Return RR-Independent with the matrix and the p, or ε, of a `cell`."""
