@@ -183,7 +183,6 @@ def evidence_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[study.Evid
 
 
 def _of_one_clustering(table: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the clusters of the smallest T_d at their T_v."""
     named = clusterings(clusters)
     same = named.index[named == named.groupby(level="t_v").transform("first")]
     at = pd.MultiIndex.from_frame(table[["t_v", "t_d"]])

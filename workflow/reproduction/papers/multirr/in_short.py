@@ -27,7 +27,6 @@ def in_short(tables: Tables) -> study.Verdicts:
 
 
 def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
-    """Compare the ε of an attribute in its cluster with its ε alone."""
     audited = tables["multirr_audit"]
     cases = study.where(audited, unit=ATTRIBUTE_IN_CLUSTER)
     cases = cases.assign(attribute=cases["of"].str.partition(" in ")[0])
@@ -57,7 +56,6 @@ def _equal_risk(tables: Tables) -> study.PrivacyVerdict:
 
 
 def _by_matrix(cases: pd.DataFrame, at: dict[str, str]) -> str:
-    """Return the extremes of `cases` for each matrix."""
     by = {of["matrix"]: part for of, part in study.groups_of(cases, "matrix")}
     found = {name: study.extremes(part, *EPSILONS, "attribute", at) for name, part in by.items()}
     return "; ".join(f"matrix {name}: {said}" for name, said in found.items() if said)
@@ -107,7 +105,6 @@ def _waiver(tables: Tables) -> study.PrivacyVerdict:
 
 
 def _stated(tables: Tables) -> study.PrivacyVerdict:
-    """Compare the exact with the stated ε of records, of clusters and of attributes alone."""
     audited = tables["multirr_audit"]
     own = audited[audited["mechanism"].isin(MECHANISMS) & (audited["unit"] != ATTRIBUTE_IN_CLUSTER)]
     counts = [

@@ -68,7 +68,6 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
-    """Return the standard errors of the differences of our to published values, on a scale."""
     width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
     found: pd.Series[float] = width / (2 * Z_95) * widening(_independent(printed), PRINTED_RUNS)
     return found

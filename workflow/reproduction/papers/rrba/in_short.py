@@ -55,7 +55,6 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVe
 
 
 def _useful(equal: pd.DataFrame | None) -> str:
-    """Return a recommendation of the uniform table if its distance is never larger."""
     found = pd.Series() if equal is None else over_uniform(equal, "rrba")
     if not len(found) or (found < 1).any():
         return ""

@@ -139,7 +139,6 @@ def tables(results: Tables) -> dict[str, Any]:
 
 
 def _judged(row: Row, low: str, high: str) -> str:
-    """Return our number with its verdict, and a range in parentheses."""
     verdict = "" if row["verdict"] == "not published" else f" {SIGN[row['verdict']]}"
     return f"{short(float(row[OURS]))}{verdict} ({between(row[low], row[high])})"
 

@@ -202,7 +202,6 @@ class StatedQueries(AdjustedQueries):
 
 
 def _estimate(protocol: Protocol, runs: Sequence[Microdata], name: str) -> list[tuple[Floats, ...]]:
-    """Return the estimated distributions of all clusters for each replicate, as tables."""
     parts = []
     for cluster, channel in zip(protocol.clusters, protocol.channels, strict=True):
         counts = np.stack([reports.counts(cluster).reshape(-1) for reports in runs])

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise, product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,12 +26,13 @@ from reproduction.study import (
     Comparison,
     Evidence,
     Outcome,
-    Pair,
     Row,
     Test,
     below,
+    by,
     equivalent,
     exact_row,
+    groups_of,
     range_of,
     ratios_of,
     require_any,
@@ -101,7 +101,6 @@ def _small_blocks_early(table: pd.DataFrame) -> Outcome:
 
 
 def _times(table: pd.DataFrame) -> pd.DataFrame:
-    """Return mean answers until convergence, and whether they are lower bounds."""
     both = _with_converged(table, "tuples")
     late = both["mean"] >= LATE * BLOCKS * both["block_size"]
     return both.assign(median=both["mean"], cut_off=(both["mean_converged"] < 1) | late)
@@ -129,30 +128,31 @@ def _blocks_of_table_size_suffice(table: pd.DataFrame) -> Outcome:
 
 
 def _none_at_small_p(table: pd.DataFrame) -> Outcome:
-    rows = _converged(where(table, p=(0.009, 0.048, 0.095)))
-    figure = f"proportion of converged replicates: {range_of(row['median'] for row in rows)}"
-    return below([(row, exact_row(HALF)) for row in rows], figure)
+    shown = _converged(where(table, p=(0.009, 0.048, 0.095)))
+    figure = f"proportion of converged replicates: {range_of(shown['median'])}"
+    return below([(row, exact_row(HALF)) for row in rows_of(shown)], figure)
 
 
 def _as_said(
     p: float, converging: Sequence[float], blocks: Sequence[int], table: pd.DataFrame
 ) -> Outcome:
     """Test for one p and some blocks that only the cells `converging` converge, in large blocks."""
-    shown = where(table, p=p, block_size=blocks)
+    shown, half = _converged(where(table, p=p, block_size=blocks)), exact_row(HALF)
     expected = shown["block_size"].isin(LARGE_BLOCKS) & shown["probability"].isin(converging)
-    pairs: list[Pair] = []
-    wrong = []
-    for row in _converged(shown.assign(expected=expected)):
-        pairs.append((exact_row(HALF), row) if row["expected"] else (row, exact_row(HALF)))
-        if (row["median"] > HALF) != row["expected"]:
-            wrong.append(f"{row['probability']:g} with blocks of {row['block_size']}")
+    both = zip(rows_of(shown), expected, strict=True)
+    pairs = [(half, row) if above else (row, half) for row, above in both]
+    wrong = [
+        f"{row['probability']:g} with blocks of {row['block_size']}"
+        for row in rows_of(shown[(shown["median"] > HALF) != expected])
+    ]
     return below(pairs, f"otherwise: {'; '.join(wrong) or 'none'}")
 
 
 def _smaller_p_larger_blocks(table: pd.DataFrame) -> Outcome:
-    runs: dict[tuple[Any, ...], dict[int, Row]] = {}
-    for row in _converged(table):
-        runs.setdefault((row["figure"], row["probability"], row["p"]), {})[row["block_size"]] = row
+    runs = {
+        tuple(of.values()): by(part, "block_size")
+        for of, part in groups_of(_converged(table), "figure", "probability", "p")
+    }
     in_fig6, in_fig5 = ([key for key in runs if key[0] == f"rrba_fig{n}"] for n in (6, 5))
     both = ((low, high) for low, high in product(in_fig6, in_fig5) if low[1] == high[1])
     steps = [_sooner(runs[low], runs[high]) for low, high in both]
@@ -195,16 +195,15 @@ TESTS: Mapping[str, Test] = {
 
 
 def _with_converged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the rows of a measure, with the proportion of converged replicates."""
     shown, converged = (where(table, measure=name) for name in (measure, "converged"))
     of_rule = require_any(shown, "runs under this rule")
     return of_rule.merge(converged[[*RUN, "mean"]], on=RUN, suffixes=("", "_converged"))
 
 
-def _converged(table: pd.DataFrame) -> Sequence[Row]:
+def _converged(table: pd.DataFrame) -> pd.DataFrame:
     """Return the proportions of replicates that converge; raise a `LookupError` if none exist."""
-    rows = rows_of(_shares(where(table, measure="converged")))
-    return require_any(rows, "runs at these p and block sizes")
+    shown = where(table, measure="converged")
+    return _shares(require_any(shown, "runs at these p and block sizes"))
 
 
 def _shares(table: pd.DataFrame) -> pd.DataFrame:

@@ -119,7 +119,6 @@ def _others(right: pd.DataFrame) -> list[str]:
 
 
 def _of_others(right: pd.DataFrame) -> list[Pair]:
-    """Return the accuracies of each other method and of RRBA in the same setting."""
     keys = [name for name in SETTING if name in right]
     return [p for other in _others(right) for p in paired(right, keys, "method", other, "rrba")]
 
@@ -152,7 +151,6 @@ def _robust_as_values_grow(right: pd.DataFrame) -> Outcome:
 
 
 def _lost(right: pd.DataFrame) -> Row:
-    """Return the accuracy lost from the smallest to the largest k, with its interval."""
     ordered = rows_of(right.sort_values("k", kind="stable"))
     first, last = ordered[0], ordered[-1]
     value = first["median"] - last["median"]
