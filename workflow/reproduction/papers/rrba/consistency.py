@@ -7,6 +7,7 @@ by the l2 and the l1 program of `deniable.contingency.consistency`, which also r
 unobserved tables. The results are compared with the proportions of the file.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations, product
@@ -22,7 +23,7 @@ from deniable.records import Microdata
 from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
 from deniable.sampling import generator_for
 
-from reproduction.study import mean_summary
+from reproduction.study import groups_of, mean_summary
 
 CellVisibility = Literal["observed", "in several", "in none"]
 PROBABILITIES = (0.3, 0.5, 0.7)
@@ -63,7 +64,6 @@ def consistency_table(
     - ``change``: distance after minus before, with its 95 % interval over trials.
     """
     rows = []
-    keys = ["tables", "method", "number"]
     for (file, data), p, views_of in product(files.items(), probabilities, OTHER_SIZE):
         cell = {"file": file, "p": p, "views_of": views_of}
         stream = generator_for(seed, {"study": "rrba_consistency", **cell})
@@ -73,10 +73,10 @@ def consistency_table(
         every = [*(c for view in views for c in view), *wanted]
         truth = {names: data.counts(names) / len(data) for names in every}
         runs = (collected(data, views, p, stream) for _ in range(REPLICATES))
-        trials = [row for noisy in runs for row in _trial(noisy, wanted, other, truth)]
+        trials = pd.DataFrame(row for noisy in runs for row in _trial(noisy, wanted, other, truth))
         about = cell | {"records": len(data), "views": len(views), "replicates": REPLICATES}
-        for key, part in pd.DataFrame(trials).groupby(keys, sort=False):
-            row = about | dict(zip(keys, key, strict=True)) | dict(part.drop(columns=keys).mean())
+        for of, part in groups_of(trials, "tables", "method", "number"):
+            row = {**about, **of, **part.drop(columns=list(of)).mean()}
             change = part["distance_after"] - part["distance_before"]
             if change.notna().all():
                 found = mean_summary(change)
@@ -150,10 +150,9 @@ def _trial(
 def _measured(
     tables: Mapping[Combination, Floats], truth: Mapping[Combination, Floats], when: str
 ) -> dict[str, float]:
-    distance = negative = float("nan")
-    if tables:
-        squares = [np.sum((table - truth[names]) ** 2) for names, table in tables.items()]
-        distance = float(np.mean(np.sqrt(squares)))
-        cells = np.concatenate([table.reshape(-1) for table in tables.values()])
-        negative = float(np.mean(cells < 0))
-    return {f"distance_{when}": distance, f"negative_{when}": negative}
+    if not tables:
+        return dict.fromkeys((f"distance_{when}", f"negative_{when}"), math.nan)
+    distances = [np.sqrt(np.sum((table - truth[of]) ** 2)) for of, table in tables.items()]
+    cells = np.concatenate([table.reshape(-1) for table in tables.values()])
+    found = {"distance": np.mean(distances), "negative": np.mean(cells < 0)}
+    return {f"{name}_{when}": float(value) for name, value in found.items()}

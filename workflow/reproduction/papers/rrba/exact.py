@@ -4,8 +4,7 @@ The theorem claims ln(1 / (1 - p)) for the protocol, for all tables and any numb
 client. This is ``claimed``; ``claimed_composed`` counts it for each answer, the more lenient
 interpretation. Exact ε belong to the channels of clients, in rational numbers.
 
-The worked cases are in fractions: the two coins of Figure 1 and section 1, Example 3.1 with Table
-1, the lists of views of section 4, equation (4) on the example, and the two-step estimate (7).
+The worked cases are in fractions.
 """
 
 import io
@@ -101,8 +100,7 @@ def _of_data(
 def figure_4_table() -> pd.DataFrame:
     """Return the curve of Figure 4, ε over p by (6), and exact curves.
 
-    Columns are ``curve`` ("claimed", "uniform", or "lowest": four cells, one at the floor),
-    ``cells``, ``floor``, ``p``, ``epsilon``.
+    The ``curve`` is "claimed", "uniform", or "lowest" (four cells, one at the floor).
     """
     rows = [("claimed", 0, math.nan, p, rrba.claimed_epsilon(p)) for p in CURVE]
     curves = [("lowest", 4, FLOOR), *(("uniform", m, math.nan) for m in CELLS)]
@@ -148,8 +146,7 @@ def worked_cases() -> pd.DataFrame:
     """Return the worked cases, one number per row, with `CASE_COLUMNS`.
 
     ``place`` is the place in the text. ``exact`` is a fraction or a formula, ``value`` is the same
-    as a float, and ``printed`` is the published number, or NaN. The text has no numbers for
-    estimates.
+    as a float, and ``printed`` is the published number, or NaN.
     """
     cases = {
         "two coins": _coins(),

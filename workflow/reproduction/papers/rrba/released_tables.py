@@ -1,9 +1,9 @@
 """Distances of released from original tables: Tables 4 and 5 of [rrba], and at equal ε.
 
 A trial releases the table of k attributes of a file of n = 8,000 records and measures its distance
-from the original table, `deniable.estimation.metrics`. The text does not name the k attributes.
-Here the tables are all sets of k attributes, or a limited number drawn with a recorded seed. The
-results are the mean over the sets and the mean of each set.
+from the original table. The text does not name the k attributes. Here the tables are all sets of k
+attributes, or a limited number drawn with a recorded seed. The results are the mean over the sets
+and the mean of each set.
 
 The ``reading`` is the measured table:
 
@@ -12,7 +12,7 @@ The ``reading`` is the measured table:
 - ``projected``: the closest table of counts with n records, step one of section 6. The published
   Jensen-Shannon distances need this table or a similar one.
 - ``last_block`` (RRBA): the published protocol. Its table is computed by (4) from the last block
-  alone and projected. ``noisy`` and ``projected`` pool all blocks, without bias.
+  alone and projected. ``noisy`` and ``projected`` pool all blocks.
 
 All ε are for one answer about one table and the replacement of a record. Counts then have the
 sensitivity 2, and Laplace noise of scale b has exactly ε = 2 / b.
@@ -268,9 +268,8 @@ def figure_7_table(
     """Return the histograms of Figure 7: distances over trials and sets of attributes.
 
     The `simulator` simulates the `cells` (settings) of Tables 4 and 5 that are in the figure.
-    `runs` are arguments of `reproduction.study.replicate`; with the arguments of the study, the
-    trials are the same as in the tables. The `published` averages are as in `printed_table`.
-    Columns are `FIGURE_7_COLUMNS`; bins without trials are left out.
+    `runs` are arguments of `replicate`; with those of the study, the trials are the same as in the
+    tables, with the same `published` averages. Columns are `FIGURE_7_COLUMNS`.
     """
     rows: list[dict[Any, Any]] = []
     for cell in (c for c in cells if (c["file"], c["p"]) in FIGURE_7_PANELS):

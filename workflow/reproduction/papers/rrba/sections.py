@@ -64,10 +64,8 @@ def overview(tables: Tables) -> dict[str, Any]:
 
 
 def _setting(row: Row) -> str:
-    if row["table"] == "uniform":
-        return "uniform"
-    place = "one cell at the floor" if row["table"] == "lowest" else "original table, floor"
-    return f"{place} {plain(row['floor'])} / m"
+    place = {"lowest": "one cell at the floor", "true": "original table, floor"}.get(row["table"])
+    return f"{place} {plain(row['floor'])} / m" if place else "uniform"
 
 
 ENDS = {  # labels of measures without a criterion

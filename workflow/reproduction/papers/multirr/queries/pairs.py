@@ -1,9 +1,9 @@
 """Count queries of two attributes at several coverages: Figure 2 of [multirr], and beyond.
 
-A replicate randomizes each pair of attributes separately by RR-Independent, and asks one random
-query of each coverage about it. The text asks about one random pair; the median belongs to the same
-distribution. All estimators answer the same queries from the same responses. Inverting attribute by
-attribute is the estimate of joint distributions in [castell]; shrinkage to independence is ours.
+A replicate randomizes each pair of attributes by RR-Independent, and asks one random query of each
+coverage about it. The text asks about one random pair; the median belongs to the same distribution.
+Inverting attribute by attribute is the estimate of joint distributions in [castell]; shrinkage to
+independence is ours.
 """
 
 import math

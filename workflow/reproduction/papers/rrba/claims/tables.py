@@ -1,11 +1,10 @@
 """Claims on tests and on distances ([rrba], 7.3 and 7.4), compared with Tables 3, 4 and 5.
 
 Table 3 states neither n nor the alternative. We chose both in all settings to fit the rates of
-RRBA. So these settings neither support nor contradict a claim on the power of RRBA, which depends
-on n. The rates of a true null have no alternative and are compared. The text has both a table that
-is updated with each block, and a table that is released at the end. So Tables 4 and 5 may be of the
-last block, as published, or of all blocks pooled, with a floor. The column ``median`` has means.
-Methods of one trial share their original tables, which makes tests between them conservative.
+RRBA. So these settings neither support nor contradict a claim on its power, which depends on n. The
+rates of a true null are compared. Tables 4 and 5 may be of the last block, as published, or of all
+blocks pooled, with a floor. The column ``median`` has means. Methods of one trial share their
+original tables, which makes tests between them conservative.
 """
 
 import math
