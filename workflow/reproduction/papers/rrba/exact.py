@@ -7,7 +7,6 @@ interpretation. Exact ε belong to the channels of clients, in rational numbers.
 The worked cases are in fractions.
 """
 
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -119,17 +118,17 @@ PRINTED_TABLE_C = (4, 6)
 
 def example_records() -> Microdata:
     """Return the 8 records of Table 1a (Example 3.1)."""
-    table = """
-        A     R     E    O    S T
-        adult big   high emp  M car
-        adult big   high emp  F train
-        adult small high emp  F other
-        adult small high self F car
-        old   big   uni  emp  F train
-        old   small uni  self M other
-        old   small uni  self M train
-        old   small high self M train"""
-    return Microdata.of_frame(pd.read_csv(io.StringIO(table), sep=r"\s+", dtype=str))
+    records = (
+        "adult big high emp M car",
+        "adult big high emp F train",
+        "adult small high emp F other",
+        "adult small high self F car",
+        "old big uni emp F train",
+        "old small uni self M other",
+        "old small uni self M train",
+        "old small high self M train",
+    )
+    return Microdata.of_frame(pd.DataFrame(map(str.split, records), columns=list("AREOST")))
 
 
 def two_coins(truth: Fraction) -> Fraction:
