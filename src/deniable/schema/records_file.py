@@ -201,7 +201,7 @@ class RecordsFile:
                 marks[column.name] = marked
         for column in self._passed:
             values = piece.batch.column(column.name)
-            if column.kind != "identifier":
+            if column.kind in ("weight", "unit"):
                 from deniable.schema.passed import checked  # noqa: PLC0415
 
                 values = checked(column, values, piece, faults)
