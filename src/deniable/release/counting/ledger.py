@@ -57,8 +57,6 @@ class Ledger:
     --------
     >>> import tempfile
     >>> from dataclasses import replace
-    from fractions import Fraction
-    from itertools import chain
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.init(f"{folder.name}/ledger")
     >>> people = RecordDigests("5ee1", records=2, rows=(17, 44))
