@@ -1,15 +1,17 @@
 """The plan and the protected records of a release, from which all estimates follow."""
 
+import warnings
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from deniable.analysis.answers import TARGETS, EstimateOptions, Names, Targets
 from deniable.analysis.estimator import Estimator
-from deniable.analysis.results import plan_in
+from deniable.analysis.results import PLAN
 from deniable.errors import DataError
-from deniable.plans import Plan, refuse_no_plan
+from deniable.plans import Plan, read_plan, refuse_no_plan
 from deniable.records import Domain
+from deniable.release import PUBLIC, TEST, refuse_other_files, withdrawal_of
 from deniable.responses import Responses, Table, protected_file
 from deniable.schema import Schema
 
@@ -21,7 +23,7 @@ class ReleaseSource:
         if plan is None:
             if not isinstance(public, str | PathLike):
                 raise DataError("records in memory need their plan: Released(records, plan)")
-            self.plan = plan_in(Path(public))
+            self.plan = _plan_in(Path(public))
             public = protected_file(Path(public), self.plan.protected_name)
         else:
             refuse_no_plan(plan, "give the plan of the release")
@@ -57,3 +59,17 @@ class ReleaseSource:
 
     def _table(self, names: Names) -> Table:
         return self.responses.estimable_table(self._named(names))
+
+
+def _plan_in(folder: Path) -> Plan:
+    if not (folder / PLAN).is_file():
+        folders = (folder / name for name in (PUBLIC, TEST))
+        inside = next((each for each in folders if (each / PLAN).is_file()), None)
+        raise DataError(
+            f"{folder}: no {PLAN}, so not the public folder of a release; give "
+            f"{inside or 'the folder public/ that deniable protect left'}"
+        )
+    refuse_other_files(folder)
+    if note := withdrawal_of(folder):
+        warnings.warn(f"{folder}: {note}. Do not use its estimates", stacklevel=3)
+    return read_plan(folder / PLAN)

@@ -1,6 +1,5 @@
-"""The plan of a public folder, and tables of estimates for files, marked with their release."""
+"""Tables of estimates for files, marked with their release."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,26 +9,9 @@ import pandas as pd
 
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json
-from deniable.plans import Plan, read_plan
-from deniable.release import PUBLIC, TEST, refuse_other_files, withdrawal_of
 
 PLAN = "plan.json"
 MARKS = ("mode", "data_source")
-
-
-def plan_in(folder: Path) -> Plan:
-    """Return the plan of a public `folder`; raise `DataError` for other folders or other files."""
-    if not (folder / PLAN).is_file():
-        folders = (folder / name for name in (PUBLIC, TEST))
-        inside = next((each for each in folders if (each / PLAN).is_file()), None)
-        raise DataError(
-            f"{folder}: no {PLAN}, so not the public folder of a release; give "
-            f"{inside or 'the folder public/ that deniable protect left'}"
-        )
-    refuse_other_files(folder)
-    if note := withdrawal_of(folder):
-        warnings.warn(f"{folder}: {note}. Do not use its estimates", stacklevel=4)
-    return read_plan(folder / PLAN)
 
 
 def release_of(public: Path | str) -> Mapping[str, Any]:
