@@ -65,11 +65,9 @@ def code_digest(script: Path | str, *entries: Any) -> str:
 
 def parts_of(digest: str) -> dict[str, str]:
     """Return the digest of each part of the code with a `digest`; empty if no run stored them."""
-    try:
-        found: dict[str, str] = read_json(PARTS / f"{digest}.json")
-    except (OSError, ValueError):
-        return {}
-    return found
+    with suppress(OSError, ValueError):
+        return dict(read_json(PARTS / f"{digest}.json"))
+    return {}
 
 
 def changed_code(recorded: Mapping[str, str]) -> list[str]:

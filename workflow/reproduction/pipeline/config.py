@@ -108,12 +108,11 @@ class StudiesConfig(Strict):
                         f"{name}.grids: {column} takes the values {', '.join(values)}; allowed: "
                         f"one, as in the paper{others}"
                     )
-        shown = {}
-        if self.multirr_fig2:
-            cells = self.multirr_fig2.cells()
-            shown["multirr_fig2.grids: projection"] = [cell["projection"] for cell in cells]
-        if self.multirr_fig3:
-            shown["multirr_fig3.projections"] = self.multirr_fig3.projections
+        shown, fig2, fig3 = {}, self.multirr_fig2, self.multirr_fig3
+        if fig2:
+            shown["multirr_fig2.grids: projection"] = [c["projection"] for c in fig2.cells()]
+        if fig3:
+            shown["multirr_fig3.projections"] = fig3.projections
         for path, projections in shown.items():
             if "clip" not in projections:
                 raise ValueError(f"{path}: {projections}; allowed: with clip, which is plotted")

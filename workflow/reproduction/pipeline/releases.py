@@ -113,12 +113,11 @@ class Releases:
 
     def refuse_production(self) -> None:
         """Raise a `ConfigError` if there is a production release, because jobs share no folder."""
-        names = [each.name for each in self.settings if not each.test]
-        if names:
+        for name in (each.name for each in self.settings if not each.test):
             raise ConfigError(
-                f"release {names[0]!r} is a production release: its key and its records need a "
-                "folder that all jobs share, but this run would copy them to a storage; make it "
-                "on a system where jobs share a folder, or leave it out of this run"
+                f"release {name!r} is a production release: its key and its records need a folder "
+                "that all jobs share, but this run would copy them to a storage; make it on a "
+                "system where jobs share a folder, or leave it out of this run"
             )
 
     def _earlier(self, release: ReleaseSettings) -> list[str]:

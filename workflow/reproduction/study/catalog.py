@@ -182,8 +182,7 @@ class Section:
 
     def content(self, tables: Mapping[str, "pd.DataFrame"]) -> Mapping[str, Any]:
         """Return the variables of the template, from `tables`."""
-        found: Mapping[str, Any] = {}
-        return resolve(self.prepare)(tables, **self.options) if self.prepare else found
+        return dict(resolve(self.prepare)(tables, **self.options)) if self.prepare else {}
 
 
 @dataclass(frozen=True)
