@@ -28,14 +28,12 @@ from sklearn.ensemble import RandomForestClassifier  # type: ignore[import-untyp
 
 from deniable import idp
 from deniable.arrays import Codes, Floats
-from deniable.errors import DeniableError, refuse_unknown
+from deniable.errors import DeniableError
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
 from reproduction.study import Cell
 
-REFERENCES = ("original", "majority")
-FOREST_COMPETITORS = ("dp_synthetic", "dp_naive_bayes", "dp_rule")
 TREES = 25
 """The text has no number. scikit-learn's default, 100, takes four times as long."""
 
@@ -54,31 +52,22 @@ class IdpForests:
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: domain_factor, class."""
-        factors = (0,) if cell["method"] in REFERENCES else self.domain_factors
+        factors = (0,) if cell["method"] in ("original", "majority") else self.domain_factors
         every = product(factors, self.data.classes)
         return [{"domain_factor": float(factor), "class": name} for factor, name in every]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return F-measures, shape (replicates, outputs). A `cell` has method, epsilon, k."""
-        method, (training, test) = cell["method"], self._split
-        refuse_unknown("method", method, (*REFERENCES, *idp.METHODS, *FOREST_COMPETITORS))
-        runs = []
-        for _ in range(replicates):
-            if method == "majority":
-                labels = training.labels, test.labels
-                found = idp.majority_f_measures(*labels, len(self.data.classes))
-            elif method == "original":
-                found = self._forest(training.values, int(generator.integers(2**31)))
-            else:
-                words = generator.integers(2**63, size=2).tolist()
-                found = self._run(method, float(cell["epsilon"]), int(cell["k"]), words)
-            runs.append(found)
-        return np.stack(runs)
+        return np.stack([self._run(cell, generator) for _ in range(replicates)])
 
-    def _run(self, method: Any, epsilon: float, k: int, words: list[int]) -> Floats:
-        found: list[Floats] = []
-        forests: list[tuple[Floats, Floats]] = []  # training records, F-measures
-        known, test = self._split
+    def _run(self, cell: Cell, generator: np.random.Generator) -> Floats:
+        method, epsilon, (known, test) = cell["method"], float(cell["epsilon"]), self._split
+        if method == "majority":
+            return idp.majority_f_measures(known.labels, test.labels, len(self.data.classes))
+        if method == "original":
+            return self._forest(known.values, int(generator.integers(2**31)))
+        words, found = generator.integers(2**63, size=2).tolist(), []
+        trained: Floats | None = None  # the records of the last forest, with its `measures`
         for factor in self.domain_factors:
             generator = np.random.default_rng(words)
             seed = int(generator.integers(2**31))
@@ -96,18 +85,16 @@ class IdpForests:
                 tables = self._histograms(slice(None), upper, epsilon, generator)
                 training = tables.synthesize(known.labels, generator)
             else:
-                masked = idp.masking(method, self._ranking, k, upper, epsilon)
+                masked = idp.masking(method, self._ranking, int(cell["k"]), upper, epsilon)
                 training = masked.mask(SeededNoise(generator))[0][: len(known)]
-            same = [measures for records, measures in forests if np.array_equal(records, training)]
-            if not same:
-                forests.append((training, self._forest(training, seed)))
-            found.append(same[0] if same else forests[-1][1])
+            if trained is None or not np.array_equal(trained, training):
+                trained, measures = training, self._forest(training, seed)
+            found.append(measures)
         return np.concatenate(found)
 
     def _histograms(
         self, columns: Any, upper: Floats, epsilon: float, generator: np.random.Generator
     ) -> idp.NoisyHistograms:
-        """Return noisy histograms by class of the training records, for a slice of `columns`."""
         (training, _), bins = self._split, idp.bins_of_domain(upper, self.data.values)
         records = training.values[:, columns], training.labels, len(self.data.classes)
         noise = SeededNoise(generator)
@@ -117,7 +104,9 @@ class IdpForests:
 
     def _forest(self, training: Floats, seed: int) -> Floats:
         known, test = self._split
-        return self._measured(forest_predictions(training, known.labels, test.values, seed))
+        forest = RandomForestClassifier(TREES, random_state=seed)
+        with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
+            return self._measured(forest.fit(training, known.labels).predict(test.values))
 
     def _measured(self, predicted: Codes) -> Floats:
         _, test = self._split
@@ -132,14 +121,3 @@ class IdpForests:
     @cached_property
     def _ranking(self) -> idp.Ranking:
         return idp.Ranking.of(self.data.values)
-
-
-def forest_predictions(training: Floats, labels: Codes, test: Floats, seed: int) -> Codes:
-    """Return the classes of `test` that a random forest of `TREES` trees predicts.
-
-    `training` and `test` are finite, shape (records, attributes). `labels` are the classes of the
-    training records. The `seed` is ``random_state`` of scikit-learn's forest.
-    """
-    forest = RandomForestClassifier(TREES, random_state=seed)
-    with sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
-        return np.asarray(forest.fit(training, labels).predict(test))

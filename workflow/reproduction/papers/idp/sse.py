@@ -20,14 +20,12 @@ import scipy
 
 from deniable import idp
 from deniable.arrays import Floats
-from deniable.errors import refuse_unknown
 from deniable.estimation import CONFIDENCE
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
 from reproduction.study import Cell
 
-SSE_COMPETITORS = ("dp_median", "dp_synthetic", "no_data", "least_dp")
 DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 
@@ -48,7 +46,6 @@ class IdpSse:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return mean SSEs, shape (replicates, k). A `cell` has method, epsilon, domain_factor."""
         method, epsilon = cell["method"], float(cell["epsilon"])
-        refuse_unknown("method", method, (*idp.METHODS, *SSE_COMPETITORS))
         upper = idp.domain_bounds(self.data.values, float(cell["domain_factor"]))
         match method:
             case "dp_median":
@@ -157,13 +154,11 @@ def expected_table(dataset: str, data: NumericMicrodata, simulated: pd.DataFrame
         expected.append(idp.expected_sse(found, study.variances))
     own.insert(list(own.columns).index("mean_sse"), "expected_sse", expected)
     own["k"] = own["k"].where(own["method"] != "dp", 0)
-    freedom = own["replicates"].to_numpy(dtype=float) - 1
+    freedom, apart = own["replicates"] - 1, own["mean_sse"] - own["expected_sse"]
     reach = scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
-    errors = (own["ci_high"] - own["ci_low"]).to_numpy(dtype=float) / 2 / reach
-    apart = (own["mean_sse"] - own["expected_sse"]).to_numpy(dtype=float)
-    known = np.isfinite(errors) & (errors > 0)
-    away = np.divide(np.abs(apart), errors, out=np.zeros_like(apart), where=known)
-    scores = -np.sign(apart) * scipy.special.ndtri(scipy.special.stdtr(freedom, -away))
-    scores = np.where(known, scores, 0.0)
+    errors = (own["ci_high"] - own["ci_low"]) / 2 / reach
+    tails = scipy.special.stdtr(freedom, -apart.abs() / errors)
+    known = errors.between(0, np.inf, inclusive="neither")
+    scores = np.where(known, -np.sign(apart) * scipy.special.ndtri(tails), 0.0)
     own.insert(list(own.columns).index("replicates") + 1, "standardized", scores)
     return own.drop_duplicates([*names], ignore_index=True)
