@@ -81,7 +81,7 @@ def names_of(kind: str) -> frozenset[str]:
     if kind == "figure":
         return frozenset(FIGURES)
     if kind == "result":
-        return frozenset(numbered_results()["result"])
+        return frozenset(numbered_results(ROOT / "resources" / "claims" / "pram.csv")["result"])
     named = []
     for path in (ROOT / "resources" / "claims").glob("*.csv"):
         with path.open(newline="", encoding="utf-8") as stream:

@@ -2,6 +2,8 @@
 
 
 rule pram_results:
+    input:
+        said=plan.own("resources/claims/pram.csv"),
     output:
         results=report(
             "results/tables/pram_results.csv",

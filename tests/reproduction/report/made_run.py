@@ -259,7 +259,7 @@ def pram_analyses(data: Microdata) -> dict[str, pd.DataFrame]:
     names = ["colour", "smokes"]
     data = data.project(names)
     return {
-        "pram_results": numbered_results(),
+        "pram_results": numbered_results("resources/claims/pram.csv"),
         "pram_variance": pram_variance.variance_inflation(data, [1.0, 6.0]),
         "pram_whole_file": pram_variance.whole_file_epsilons(data, [1.0, 6.0]),
         "pram_breach_bounds": pram_breaches.bound_table(),

@@ -6,4 +6,4 @@ from reproduction.papers.pram.numbered_results import numbered_results
 from reproduction.pipeline import job
 
 with job(snakemake):
-    write_table(snakemake.output.results, numbered_results())
+    write_table(snakemake.output.results, numbered_results(snakemake.input.said))

@@ -18,11 +18,11 @@ from reproduction.papers.pram.numbered_results import CHECKS, numbered_results
 
 @pytest.fixture(scope="module")
 def found() -> pd.DataFrame:
-    return numbered_results().set_index("result")
+    return numbered_results("resources/claims/pram.csv").set_index("result")
 
 
 def gap_of(number: str) -> float:
-    return next(row[4] for check in CHECKS for row in check() if row[0] == number)
+    return next(row[2] for check in CHECKS for row in check() if row[0] == number)
 
 
 def test_results_hold(found: pd.DataFrame) -> None:
@@ -34,6 +34,7 @@ def test_results_hold(found: pd.DataFrame) -> None:
 
 def test_every_result_is_listed_once(found: pd.DataFrame) -> None:
     assert found.index.is_unique
+    assert list(found.index) == [row[0] for check in CHECKS for row in check()]
     assert set(found["section"]) == {"1", "2", "3", "4"}
 
 

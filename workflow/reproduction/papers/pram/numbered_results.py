@@ -1,4 +1,4 @@
-"""Check all numbered results of [pram] by enumeration of small cases.
+"""Check all numbered results of [pram], in `resources/claims/pram.csv`, on small cases.
 
 With three categories and four records, all tables of counts can be listed with their probabilities.
 Then expectations are sums instead of simulations. Privacy results are tested on grids of priors and
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -33,23 +34,26 @@ from deniable.pram import Transactions, item_set_supports
 
 Table = tuple[int, ...]  # of counts
 Distribution = dict[Table, float]  # the probability of each table
-Row = tuple[str, str, str, int, float, str]
-"""The number of a result, a paraphrase, its test in words, the number of cases (tables, matrices,
-priors with sets), the largest gap to the result (relative if it has a size), and numbers."""
+Row = tuple[str, int, float, str]
+"""The number of a result, the number of cases (tables, matrices, priors with sets), the largest gap
+to the result (relative if it has a size), and numbers."""
 ROUNDING = 1e-12
 RECORDS = 4
 PROPORTIONS = np.array([0.5, 0.3, 0.2])
 CHANNEL = DenseChannel(np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]))
 BREACHES = [(Fraction(1, 10), Fraction(1, 2)), (Fraction(1, 20), Fraction(1, 5))]
-ENUMERATED = f"all tables of {RECORDS} records in 3 categories, each with its probability"
 RANDOMIZED_RESPONSE = KeepOrReplace.uniform(3, keep=0.6)
 
 
-def numbered_results() -> pd.DataFrame:
-    """Check all results; the verdict is "holds" if the gap is a rounding error, else "fails"."""
+def numbered_results(said: Path | str) -> pd.DataFrame:
+    """Check all results; the verdict is "holds" if the gap is a rounding error, else "fails".
+
+    The file `said` has the section, a paraphrase and the test in words of each result.
+    """
     rows = [row for check in CHECKS for row in check()]
-    table = pd.DataFrame(rows, columns=["result", "says", "test", "cases", "gap", "figure"])
-    table.insert(1, "section", table["result"].str.strip("()").str.partition(".")[0])
+    found = pd.DataFrame(rows, columns=["result", "cases", "gap", "figure"])
+    stated = pd.read_csv(said, dtype=str).rename(columns={"claim": "result", "printed": "says"})
+    table = stated.merge(found, validate="1:1")
     return table.assign(verdict=np.where(table["gap"] <= ROUNDING, "holds", "fails"))
 
 
@@ -112,21 +116,16 @@ def _estimation() -> Iterator[Row]:
     cases = len(reports)
     law = multinomial(RECORDS, CHANNEL.reported(PROPORTIONS))
     gap = max(abs(reports[table] - p) for table, p in law.items())
-    figure = "distribution of S: Mult(n, P'π), table by table"
-    yield "(1.1)", "counts of responses are multinomial(n, P'π)", ENUMERATED, cases, gap, figure
+    yield "(1.1)", cases, gap, "distribution of S: Mult(n, P'π), table by table"
 
     mean, covariance = moments(reports, CHANNEL.estimate)
-    gap, figure = _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
-    yield "(1.2)", "the inverse makes an unbiased estimate", ENUMERATED, cases, gap, figure
+    yield "(1.2)", cases, _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
     formula = CHANNEL.covariance(PROPORTIONS, RECORDS)
-    gap, figure = _farthest(covariance, formula), f"trace {np.trace(covariance):.6g}"
-    yield "(1.3)", "its covariance", ENUMERATED, cases, gap, figure
+    yield "(1.3)", cases, _farthest(covariance, formula), f"trace {np.trace(covariance):.6g}"
 
     mean, _ = moments(reports, lambda table: CHANNEL.estimated_covariance(table).reshape(-1))
-    says = "estimated from the responses, without bias if divided by n − 1"
-    gap = _farthest(mean, formula.reshape(-1))
     figure = f"with n for n − 1 it would be {(RECORDS - 1) / RECORDS:g} of the true one"
-    yield "(1.3) plug-in", says, ENUMERATED, cases, gap, figure
+    yield "(1.3) plug-in", cases, _farthest(mean, formula.reshape(-1)), figure
 
 
 def _two_step(proportions: Floats) -> Channel:
@@ -162,38 +161,29 @@ def _post_randomization() -> Iterator[Row]:
     """Check section 2, post-randomization, with a matrix computed from each original table."""
     tables = [_proportions(table) for table in tables_of(RECORDS, 3)]
     gaps = [_farthest(by(pi).reported(pi), pi) for pi in tables for by in (_two_step, resampling)]
-    says, figure = "matrices that leave the file's shares as they are", "two-step and resampling"
-    figure += " matrices, zero counts too"
-    yield "(2.1)", says, ENUMERATED, len(gaps), max(gaps), figure
+    yield "(2.1)", len(gaps), max(gaps), "two-step and resampling matrices, zero counts too"
 
     sums = [
         sum(n * row for n, row in zip(pi, _two_step(pi).matrix(), strict=True)) for pi in tables
     ]
-    gap, figure = _farthest(sums, tables), "columns of the text's P, our rows"
-    yield "(2.2)", "the same as a sum over columns", ENUMERATED, len(sums), gap, figure
+    yield "(2.2)", len(sums), _farthest(sums, tables), "columns of the text's P, our rows"
 
     mean, covariance, within, gap = _shares(_two_step)
-    bias, figure = _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
-    yield "(2.3)", "proportions of responses are unbiased", ENUMERATED, len(tables), bias, figure
-    figure = "every true table of four records"
-    yield "(2.4)", "their covariance given the file", ENUMERATED, len(tables), gap, figure
+    yield "(2.3)", len(tables), _farthest(mean, PROPORTIONS), f"mean {_vector(mean)}"
+    yield "(2.4)", len(tables), gap, "every true table of four records"
     formula = sampling_covariance(PROPORTIONS, RECORDS) + within
     wrong = float(np.trace(_two_step(PROPORTIONS).covariance(PROPORTIONS, RECORDS)))
     figure = f"trace {np.trace(formula):.4g}; (1.3), as if the matrix were fixed, says {wrong:.4g}"
-    gap = _farthest(covariance, formula)
-    yield "(2.5)", "their covariance over samples", ENUMERATED, len(tables), gap, figure
+    yield "(2.5)", len(tables), _farthest(covariance, formula), figure
 
     bound = covariance_bound(PROPORTIONS, RECORDS)
     between = (partial(_between, theta) for theta in (0.25, 0.5, 0.75))
     methods: list[Callable[[Floats], Channel]] = [_two_step, resampling, *between]
     found = [_shares(method)[1] for method in methods]
     lowest = min(np.linalg.eigvalsh(bound - each)[0] for each in found)
-    says = "no invariant PRAM exceeds (2 − 1/n) times the sampling covariance"
-    test = "smallest eigenvalue of the difference, five ways to make the matrix"
-    figure = "no eigenvalue of bound − V below 0"
-    yield "(2.6)", says, test, len(found), max(0.0, -float(lowest)), figure
+    yield "(2.6)", len(found), max(0.0, -float(lowest)), "no eigenvalue of bound − V below 0"
     figure = "attained by drawing every report from the true shares"
-    yield "(2.6) tight", "one attains it", ENUMERATED, 1, _farthest(found[1], bound), figure
+    yield "(2.6) tight", 1, _farthest(found[1], bound), figure
 
     generator, gaps = np.random.default_rng(27), []
     for _ in range(20):
@@ -202,8 +192,8 @@ def _post_randomization() -> Iterator[Row]:
         shares = np.bincount(codes, weights, minlength=3) / weights.sum()
         expected = (weights[:, None] * _two_step(shares).matrix()[codes]).sum(axis=0)
         gaps.append(_farthest(expected / weights.sum(), shares))
-    test, figure = "20 samples with random weights", "expected weighted proportions of responses, "
-    yield "(2.7)", "the same for survey weights", test, 20, max(gaps), f"{figure}random weights"
+    figure = "expected weighted proportions of responses, random weights"
+    yield "(2.7)", len(gaps), max(gaps), figure
 
 
 TENTHS = [table for table in tables_of(10, 3) if min(table) > 0]
@@ -215,7 +205,6 @@ SIDES: tuple[privacy.Side, ...] = ("largest", "smallest")
 WIDE = (Fraction(1, 4), Fraction(1, 2))  # breached on the grid
 LOWS = (Fraction(1, 90), Fraction(1, 10), Fraction(1, 8))
 SETS = [members for size in (1, 2) for members in itertools.combinations(range(3), size)]
-ON_A_GRID = "a grid of priors, all sets"
 
 
 def _beliefs_and_breaches() -> Iterator[Row]:
@@ -224,8 +213,7 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     joints = [np.array(prior)[:, None] * exact for prior in PRIORS]
     bayes = np.array([(joint / joint.sum(axis=0)).T for joint in joints], dtype=float)
     gap = _farthest([CHANNEL.posterior(np.array(prior, dtype=float)) for prior in PRIORS], bayes)
-    says, test = "probabilities of the answers after a response", "a grid of priors"
-    yield "(3.1)", says, test, bayes[..., 0].size, gap, "Bayes' rule in fractions"
+    yield "(3.1)", bayes[..., 0].size, gap, "Bayes' rule in fractions"
 
     find = partial(privacy.find_breaches, CHANNEL)
     pairs = [
@@ -235,15 +223,13 @@ def _beliefs_and_breaches() -> Iterator[Row]:
         )
         for prior, members, (low, high) in itertools.product(PRIORS, SETS, [*BREACHES, WIDE])
     ]
-    says, unequal = "upward of Q is downward of its complement", sum(a != b for a, b in pairs)
     figure = f"breaches: {sum(bool(upward) for upward, _ in pairs)}"
-    yield "(3.3) duality", says, ON_A_GRID, len(pairs), float(unequal), figure
+    yield "(3.3) duality", len(pairs), float(sum(a != b for a, b in pairs)), figure
 
     ratios = [a / b for column in exact.T for a, b in itertools.permutations(column, 2)]
     gammas = [*ratios, *(ratio * Fraction(999, 1000) for ratio in ratios)]
     wrong = sum((max(ratios) <= each) != (CHANNEL.parity <= each) for each in gammas)
-    says, figure = "at most γ-amplifying if and only if η ≤ γ", f"η = {CHANNEL.parity:g}"
-    yield "(3.4)", says, "γ at each ratio and below it", len(gammas), float(wrong), figure
+    yield "(3.4)", len(gammas), float(wrong), f"η = {CHANNEL.parity:g}"
 
     broken = [
         privacy.permits_breach(channel, prior, low, high, direction=direction) is True
@@ -251,9 +237,8 @@ def _beliefs_and_breaches() -> Iterator[Row]:
         for channel in [privacy.channel_of_parity(3, privacy.largest_parity(low, high))]
         for prior, direction in itertools.product(PRIORS, DIRECTIONS)
     ]
-    says, test = "no breach if the parity is within the bound", f"{ON_A_GRID}, both directions"
-    figure = f"breaches at the bound of (3.5): {sum(broken)}"
-    yield "(3.5)", says, test, len(broken), float(sum(broken)), figure
+    breaches = sum(broken)
+    yield "(3.5)", len(broken), float(breaches), f"breaches at the bound of (3.5): {breaches}"
 
     beyond = [
         (privacy.channel_of_parity(3, privacy.largest_parity(*of) * 1.01), *of) for of in BREACHES
@@ -263,10 +248,8 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     if first := every[0]:
         shown = f"{float(first.prior_probability):.4g} → {float(first.posterior):.4g}"
     limits = "-to-".join(f"{float(each):g}" for each in BREACHES[0])
-    says = "beyond it there is a prior with a breach (not in the text)"
-    test, gap = "the prior, set and report, in fractions", float(every.count(None))
     figure = f"1 % beyond the bound, for {limits}: {shown}"
-    yield "(3.5) necessary", says, test, len(every), gap, figure
+    yield "(3.5) necessary", len(every), float(every.count(None)), figure
 
 
 def _parities() -> Iterator[Row]:
@@ -275,14 +258,12 @@ def _parities() -> Iterator[Row]:
     telling = DenseChannel(np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]))
     gap = abs(unreachable.parity - 2.0) if math.isinf(telling.parity) else math.inf
     figure = f"0/0 = 1: parity {unreachable.parity:g}; a/0: parity {telling.parity:g}"
-    yield "(3.6)", "parity with 0/0 = 1 and a/0 infinite", "two matrices", 2, gap, figure
+    yield "(3.6)", 2, gap, figure
 
     parities, sizes = [1.5, 2.0, 5.0, 19.0], [2, 3, 16]
     cells = list(itertools.product(sizes, parities))
     gap = max(abs(privacy.channel_of_parity(k, e).parity / e - 1) for k, e in cells)
-    says = "η/(η + k − 1) on the diagonal has parity η"
-    figure = f"parities {parities} over {sizes} categories"
-    yield "(3.6) matrix", says, "k and η", len(cells), gap, figure
+    yield "(3.6) matrix", len(cells), gap, f"parities {parities} over {sizes} categories"
 
     eta = CHANNEL.parity
     factors = [privacy.extreme_factors(CHANNEL, prior) for prior in PRIORS]
@@ -294,38 +275,31 @@ def _parities() -> Iterator[Row]:
         gaps.append(
             _farthest([np.max(ratios), np.min(ratios)], [extremes.largest, extremes.smallest])
         )
-    says, figure = "extremes over all sets and reports are those of categories", "Bayes' rule"
-    yield "(3.7)", says, ON_A_GRID, len(gaps), max(gaps), figure
+    yield "(3.7)", len(gaps), max(gaps), "Bayes' rule"
 
     excess = (max(each.largest / eta, 1 / (eta * each.smallest)) - 1 for each in factors)
-    says = "posterior over prior within [1/η, η]"
     figure = f"every ratio within [1/η, η], η = {eta:g}"
-    yield "(3.11)", says, ON_A_GRID, len(factors), max(0.0, *excess), figure
+    yield "(3.11)", len(factors), max(0.0, *excess), figure
 
     masses = [Fraction(9, 10), Fraction(99, 100), Fraction(9999, 10000), 1 - Fraction(1, 10**14)]
-    approached = ("(3.12)", "the upper limit is approached"), ("(3.13)", "so is the lower one")
-    for (number, says), side in zip(approached, SIDES, strict=True):
+    for number, side in zip(("(3.12)", "(3.13)"), SIDES, strict=True):
         ratios = [privacy.prior_approaching_parity(CHANNEL, mass, side).ratio for mass in masses]
         goal = Fraction(eta) if side == "largest" else 1 / Fraction(eta)
         shown = ", ".join(f"{float(ratio):.5g}" for ratio in ratios[:-1])
         figure = f"prior .9, .99, .9999: {shown}; limit {float(goal):.5g}"
-        gap = abs(float(ratios[-1] / goal - 1))
-        yield number, says, "priors in fractions", len(masses), gap, figure
+        yield number, len(masses), abs(float(ratios[-1] / goal - 1)), figure
 
     high, low = eta * (1 + ROUNDING), (1 - ROUNDING) / eta
     broken = sum(each.largest > high or each.smallest < low for each in factors)
-    says, figure = "η ≤ β guarantees β-factor privacy", f"β = η = {eta:g}: no breach"
-    yield "(3.14) if", says, ON_A_GRID, len(factors), float(broken), figure
+    yield "(3.14) if", len(factors), float(broken), f"β = η = {eta:g}: no breach"
     ends = [(prior, low, low * Fraction(eta)) for prior in PRIORS for low in LOWS]
     breaches = sum(privacy.permits_breach(CHANNEL, *each) is True for each in ends)
-    figure = f"breaches: {breaches}"
-    yield "(3.14) ratio", "ρ2/ρ1 ≥ η: no upward breach", ON_A_GRID, len(ends), breaches, figure
+    yield "(3.14) ratio", len(ends), breaches, f"breaches: {breaches}"
 
     betas = (1.0, 2.0, eta * (1 - 1e-9))
     found = [privacy.breaching_prior(CHANNEL, *of) for of in itertools.product(betas, SIDES)]
-    test, gap = "a prior for each β, in fractions", float(found.count(None))
     figure = "a prior that breaches, for every β below η"
-    yield "(3.14) only if", "η > β does not", test, len(found), gap, figure
+    yield "(3.14) only if", len(found), float(found.count(None)), figure
 
 
 def _item_sets() -> Iterator[Row]:
@@ -340,10 +314,9 @@ def _item_sets() -> Iterator[Row]:
     table = np.bincount(np.ravel_multi_index(columns, channel.shape), minlength=channel.size)
     full = channel.estimate(table).reshape(channel.shape)
     other = [full[tuple(1 if i in each else slice(None) for i in items)].sum() for each in sets]
-    says = "chosen item sets without the cells of all items"
-    gap = _farthest(found["support"], other)
-    figure = f"all {len(sets)} sets of up to three items, from {channel.size:,} cells and without"
-    yield "4", says, "10 items", len(sets), gap, f"{figure} them"
+    cells = f"{channel.size:,} cells"
+    figure = f"all {len(sets)} sets of up to three items, from {cells} and without them"
+    yield "4", len(sets), _farthest(found["support"], other), figure
 
 
 CHECKS = (_estimation, _post_randomization, _beliefs_and_breaches, _parities, _item_sets)
