@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats, Positions
+from deniable.arrays import Floats, Positions, quotients
 from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
 from deniable.idp.audit import (
     FIXED_SCALE,
@@ -38,7 +38,6 @@ FALSE_ALARM = 1e-4  # probability that an attack refutes a true claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
 WHOLE_RECORD = "a record, all attributes"
-Attacked = tuple[Any, ...]  # the attack, neighbour, method, reading, unit and k, and the `Accuracy`
 
 
 def attack_table(
@@ -78,11 +77,6 @@ def attack_table(
     return pd.DataFrame(rows, columns=names).astype({"holds": "boolean", "k": "Int64"})
 
 
-def _together(masked: Masking, scales: Floats) -> NoisyCentroids:
-    upper = np.repeat(masked.upper, masked.centres.shape[1])
-    return NoisyCentroids(masked.centres.reshape(-1), scales.reshape(-1), upper)
-
-
 @dataclass(frozen=True, eq=False)
 class _Attacks:
     file: AuditedFile
@@ -91,7 +85,7 @@ class _Attacks:
     runs: int
     seed: int
 
-    def rows(self, ks: Sequence[int]) -> Iterator[Attacked]:
+    def rows(self, ks: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         laplace = (WHOLE_RECORD, "dp", FIXED_SCALE, "record", None)
         yield "likelihood", *laplace, self._on_laplace()
         column = self.values[:, 0]
@@ -100,7 +94,7 @@ class _Attacks:
             for method in ATTACKED:
                 of = (method, RECOMPUTED_SCALE, "record", k)
                 changed = column.copy()
-                changed[np.argsort(column, kind="stable")[0]] = self.file.upper[0]
+                changed[column.argmin()] = self.file.upper[0]
                 one, other = (self._first(method, k, each) for each in (column, changed))
                 generator = self._generator("partition", method, k)
                 found = partition_attack(one, other, generator, self.runs)
@@ -137,38 +131,36 @@ class _Attacks:
         """Return the centroids of a `column`, the first one, and the cluster of each record."""
         upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
-        return _together(found, found.scales), found.clusters.memberships[0]
+        centres, scales, memberships = found.centres[0], found.scales[0], found.clusters.memberships
+        return NoisyCentroids(centres, scales, np.full_like(centres, upper[0])), memberships[0]
 
     def _likelihood(self, formed: ClusteredFile, method: Method) -> Iterator[tuple[str, Accuracy]]:
         shipped = formed.shipped(method, self.epsilon)
         changed = self._worst_neighbour(formed, shipped)
-        actual = _together(shipped, shipped.scales)
-        for reading in (FIXED_SCALE, RECOMPUTED_SCALE):
-            other = _together(changed, shipped.scales if reading == FIXED_SCALE else changed.scales)
-            # Neither interpretation includes rounding errors of centroids.
-            apart = ~np.isclose(actual.centres, other.centres, rtol=1e-9, atol=0.0)
-            differs = apart | (actual.scales != other.scales)
+        # Neither interpretation includes rounding errors of centroids.
+        apart = ~np.isclose(shipped.centres, changed.centres, rtol=1e-9, atol=0.0)
+        for reading, scales in (FIXED_SCALE, shipped.scales), (RECOMPUTED_SCALE, changed.scales):
+            differs = apart | (shipped.scales != scales)
+            upper = np.broadcast_to(self.file.upper[:, None], differs.shape)[differs]
+            actual = NoisyCentroids(shipped.centres[differs], shipped.scales[differs], upper)
+            other = NoisyCentroids(changed.centres[differs], scales[differs], upper)
             generator = self._generator(f"likelihood {reading}", method, formed.k)
-            of_both = ((each.centres, each.scales, each.upper) for each in (actual, other))
-            one, two = (NoisyCentroids(*(own[differs] for own in arrays)) for arrays in of_both)
-            yield reading, likelihood_attack(one, two, generator, self.runs)
+            yield reading, likelihood_attack(actual, other, generator, self.runs)
 
     def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
         """Return the masking if the record with the largest loss moves to the worse domain ends."""
         frozen = clustered.frozen_losses(shipped.method)[RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(frozen)))
-        table, scales, upper = self.values.copy(), shipped.scales, self.file.upper
+        table, upper = self.values.copy(), self.file.upper
 
         def masked_with(values: Floats) -> Masking:
             table[record] = values
             return masking(shipped.method, Ranking.of(table), clustered.k, upper, self.epsilon)
 
-        ends, lost = (np.zeros(upper.size), upper), []
-        for end in ends:
-            moved = np.abs(masked_with(end).centres - shipped.centres)
-            losses = np.divide(moved, scales, out=np.zeros_like(moved), where=scales > 0)
-            lost.append(losses.sum(axis=1))
-        return masked_with(np.where(lost[0] > lost[1], *ends))
+        ends = np.zeros(upper.size), upper
+        moved = (np.abs(masked_with(end).centres - shipped.centres) for end in ends)
+        low, high = (quotients(each, shipped.scales).sum(axis=1) for each in moved)
+        return masked_with(np.where(low > high, *ends))
 
     def _generator(self, attack: str, method: str, k: int) -> np.random.Generator:
         key = {"audit": attack, "data": self.file.dataset, "method": method, "k": k}

@@ -36,8 +36,7 @@ NOISES: dict[str, Callable[[int, float], Channel]] = {
     "generalized randomized response": partial(SquareWave.of_epsilon, half_width=0),
 }
 
-CountsEstimator = Callable[[Counts, Channel], Floats]
-ESTIMATORS: dict[str, CountsEstimator] = {
+ESTIMATORS: dict[str, Callable[[Counts, Channel], Floats]] = {
     "EMS": partial(grid_estimate, rise=RISE),
     "EM, stopped early": lambda reports, channel: grid_estimate(
         reports, channel, smoothed=False, rise=1e-3 * float(np.exp(channel.epsilon))
@@ -55,38 +54,19 @@ def compare_noises(
     intervals: int,
     resamples: int,
 ) -> pd.DataFrame:
-    """Compare the errors of all noises and estimators at each ε.
+    """Compare the errors of all noises and estimators at each ε, with the root `seed` of all draws.
 
-    Each replicate draws a file of the size of `data` from its distribution, and randomizes it.
-    Errors are proportions of the range of the grid. The grid has one cell per interval of the
-    attribute, including an open interval at an end.
+    Each of at least 2 `replicates` draws a file of the size of `data` from the distribution of its
+    only attribute, and randomizes it at each target in `epsilons`, (0, 30]. The first `intervals`
+    replicates, at least 1, have bootstrap intervals of EMS from at least 20 `resamples`. Errors are
+    proportions of the range of the grid. The grid has one cell per interval of the attribute,
+    including an open interval at an end.
 
-    Parameters
-    ----------
-    data : Microdata with one attribute
-        The records with the true distribution.
-    seed : int
-        The root seed of all draws.
-    epsilons : sequence of float in (0, 30]
-        The target ε of the noises.
-    replicates : int, >= 2
-        The number of files.
-    intervals : int, >= 1, at most `replicates`
-        The number of replicates with bootstrap intervals of EMS.
-    resamples : int, >= 20
-        The number of bootstrap samples per interval.
-
-    Returns
-    -------
-    DataFrame with one row per noise, epsilon and estimator, and the columns
-        noise, epsilon, estimator, cells, n, replicates;
-        exact_epsilon : exact ε of the channel, at most epsilon;
-        wasserstein, ci_low, ci_high : mean distance to the true distribution, with its 95 %
-        interval (Student's);
-        bias, rmse, sd_root_n : of the mean. The last is its standard deviation times √n;
-        coverage_mean, coverage_median, with _low and _high : proportion of 95 % intervals that
-        contain the true value, with Clopper and Pearson's limits, for EMS only;
-        intervals : the number of these intervals.
+    ``exact_epsilon`` is at most ``epsilon``. ``wasserstein`` is the mean distance to the true
+    distribution, with its 95 % interval (Student's). ``bias``, ``rmse`` and ``sd_root_n``, the
+    standard deviation times √n, are of the mean. ``coverage_mean`` and ``coverage_median`` are the
+    proportions of 95 % intervals that contain the true value, with Clopper and Pearson's limits,
+    for EMS only.
     """
     generator = generator_for(seed, {"analysis": "idp_noises"})
     counts = data.counts(data.domain.names)

@@ -59,9 +59,8 @@ def numbered_results(said: Path | str) -> pd.DataFrame:
 
 def tables_of(records: int, categories: int) -> Iterator[Table]:
     """Yield all tables of counts over a number of `categories` with the total `records`."""
-    for bars in itertools.combinations(range(records + categories - 1), categories - 1):
-        edges = (-1, *bars, records + categories - 1)
-        yield tuple(right - left - 1 for left, right in itertools.pairwise(edges))
+    every = itertools.product(range(records + 1), repeat=categories)
+    return (table for table in every if sum(table) == records)
 
 
 def multinomial(records: int, proportions: Sequence[float] | Floats) -> Distribution:

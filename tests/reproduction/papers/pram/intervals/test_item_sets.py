@@ -10,15 +10,10 @@ import pytest
 from tests.pram.baskets import transactions_of
 from tests.simulations import simulated_whole
 
-from deniable.channels import ProductChannel
+from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.pram.item_sets import item_set_supports
 
-from reproduction.papers.pram.intervals.item_sets import (
-    MEASURES,
-    LatentClasses,
-    PramItemSets,
-    item_channel,
-)
+from reproduction.papers.pram.intervals.item_sets import MEASURES, LatentClasses, PramItemSets
 from reproduction.study.engine import replicate
 
 MODEL = LatentClasses(np.array([0.25, 0.75]), np.array([[0.5, 0.1, 0.9], [0.2, 0.4, 0.0]]))
@@ -51,7 +46,7 @@ def growth_of_errors(
     """
     rows = []
     for size, epsilon in itertools.product(sizes, epsilons):
-        channel = ProductChannel((item_channel(epsilon),) * size)
+        channel = ProductChannel((KeepOrReplace.of_epsilon(2, epsilon),) * size)
         last = np.zeros((1, channel.size))
         last[0, -1] = 1.0
         squares = channel.expected(channel.solve(last) ** 2)[0]
@@ -112,7 +107,7 @@ def test_the_model_is_the_seeds_and_favourites_are_the_most_bought() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_an_item_has_its_epsilon(epsilon: float) -> None:
-    assert item_channel(epsilon).epsilon == pytest.approx(epsilon, rel=1e-12)
+    assert KeepOrReplace.of_epsilon(2, epsilon).epsilon == pytest.approx(epsilon, rel=1e-12)
 
 
 # -- the simulation --------------------------------------------------------------------------------
@@ -129,7 +124,7 @@ def test_a_run_is_what_records_give() -> None:
     found = study(cell(2, 1.0, 400), np.random.default_rng(3), 4000)
     named = dict(zip(MEASURES, found.T, strict=True))
     sets = MODEL.favourites(2)
-    channel = ProductChannel((item_channel(1.0),) * 3)
+    channel = ProductChannel((KeepOrReplace.of_epsilon(2, 1.0),) * 3)
     errors, bias, above = [], [], []
     truth = np.array([MODEL.pattern_law(items)[-1] for items in sets])
     for _ in range(runs):

@@ -76,7 +76,7 @@ class Tables:
 
     @property
     def k(self) -> list[int]:
-        return Cells(KEYS, {key: row for key, row in self.errors.items() if key[-1]}).values_of("k")
+        return require_any(sorted({key[-1] for key in self.errors} - {0}), "k")
 
     def least(self, epsilon: float, factor: float, among: Iterable[int]) -> tuple[int, Row]:
         """Return the best k of iDP-CBLS `among` several at `epsilon` and `factor`, with its SSE."""

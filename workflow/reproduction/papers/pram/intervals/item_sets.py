@@ -60,12 +60,6 @@ class LatentClasses:
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
 
 
-def item_channel(epsilon: float) -> KeepOrReplace:
-    """Return the symmetric channel of an item with the given `epsilon`, above 0 and finite."""
-    lie = 1 / (1 + math.exp(epsilon))
-    return KeepOrReplace.from_entries(2, 1 - lie, lie)
-
-
 @dataclass(frozen=True, eq=False)
 class PramItemSets:
     """Simulator of estimated supports in a `model`, by default `LatentClasses.drawn`."""
@@ -88,7 +82,7 @@ class PramItemSets:
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return outputs, shape (replicates, outputs). A `cell` has size, epsilon, records."""
         size, records = cell["size"], cell["records"]
-        channel = ProductChannel((item_channel(cell["epsilon"]),) * size)
+        channel = ProductChannel((KeepOrReplace.of_epsilon(2, cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))
         last[0, -1] = 1.0
         sets = self.model.favourites(size)
