@@ -80,29 +80,22 @@ class IdpSse:
     def _medians(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
     ) -> Floats:
-        data = self.data
-        medians = idp.class_medians(
-            data.values, data.labels, len(data.classes), upper, epsilon, generator, replicates
-        )
-        # As for clusters, squared distances in a class to a value v are scatter + n (mean - v)^2.
-        squares = np.zeros((replicates, len(upper)))
-        for code in range(len(data.classes)):
-            part = data.values[data.labels == code]
-            apart = (medians[:, :, code] - part.mean(axis=0)) ** 2
-            squares += len(part) * (part.var(axis=0) + apart)
-        return np.asarray((squares / self.variances).mean(axis=1) / len(data))
+        values, labels = self.data.values, self.data.labels
+        records = values, labels, len(self.data.classes), upper
+        medians = idp.class_medians(*records, epsilon, generator, replicates)
+        return np.array([idp.mean_sse(values, own.T[labels]) for own in medians])
 
     def _synthetic(
         self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
     ) -> Floats:
-        data, noise = self.data, SeededNoise(generator)
-        bins = idp.bins_of_domain(upper, data.values)
-        found = np.empty(replicates)
-        for run in range(replicates):
-            records = data.values, data.labels, len(data.classes), upper
+        values, labels = self.data.values, self.data.labels
+        bins, noise = idp.bins_of_domain(upper, values), SeededNoise(generator)
+        records = values, labels, len(self.data.classes), upper
+        found = []
+        for _ in range(replicates):
             tables = idp.noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
-            found[run] = idp.mean_sse(data.values, tables.synthesize(data.labels, generator))
-        return found
+            found.append(idp.mean_sse(values, tables.synthesize(labels, generator)))
+        return np.array(found)
 
 
 def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:

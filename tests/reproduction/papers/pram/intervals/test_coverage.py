@@ -12,11 +12,12 @@ from tests.simulations import simulated_whole
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.estimation.intervals import confidence_intervals
+from deniable.randomized_response import repeat_cells
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
 
 from reproduction.papers.pram.intervals.channels import CHANNELS, LEVELS, setting
-from reproduction.papers.pram.intervals.coverage import AT_ONCE, PramCoverage, rounded_counts
+from reproduction.papers.pram.intervals.coverage import AT_ONCE, PramCoverage
 from reproduction.papers.pram.names import EVERY
 from reproduction.study.engine import replicate
 
@@ -83,7 +84,7 @@ def test_outputs_are_those_of_the_loops(study: PramCoverage) -> None:
     channel, labels, proportions = setting(study.data, "product")
     rng = np.random.default_rng(4)
     reports = {"population": rng.multinomial(n, channel.reported(proportions), runs)}
-    counts = rounded_counts(proportions, n)
+    counts = repeat_cells(proportions, n)
     reports["file"] = channel.randomize_counts(np.broadcast_to(counts, (runs, 12)), rng)
     for number, output in enumerate(outputs):
         target = output["target"]
@@ -130,16 +131,6 @@ def test_a_draw_from_lambda_is_sampling_and_randomizing(study: PramCoverage) -> 
         assert stats.ks_2samp(first, second).pvalue > 1e-6
     covariances = [np.cov(draws.T) for draws in (one_step, two_steps)]
     np.testing.assert_allclose(*covariances, atol=5 * 30 / 4000**0.5)
-
-
-def test_rounded_counts() -> None:
-    assert rounded_counts(np.array([0.5, 0.25, 0.25]), 10).tolist() == [5, 3, 2]
-    assert rounded_counts(np.array([1 / 3, 2 / 3]), 2).tolist() == [1, 1]
-    for records in (1, 7, 1000):
-        shares = np.random.default_rng(records).dirichlet(np.ones(9))
-        counts = rounded_counts(shares, records)
-        assert counts.sum() == records
-        assert np.abs(counts - shares * records).max() < 1
 
 
 def coverages(study: PramCoverage, name: str, records: int, runs: int) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import numpy as np
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target
 from deniable.estimation import Method, Simultaneous, confidence_intervals
+from deniable.randomized_response import repeat_cells
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
@@ -67,7 +68,7 @@ class PramCoverage:
                 truth, runs = proportions, np.full(replicates, records)
                 reports = multinomial(generator, runs, channel.reported(truth))
             else:
-                counts = rounded_counts(proportions, records)
+                counts = repeat_cells(proportions, records)
                 truth = counts / records
                 files = np.broadcast_to(counts, (replicates, channel.size))
                 reports = channel.randomize_counts(files, generator)
@@ -81,15 +82,6 @@ class PramCoverage:
                 columns.append((single.high - single.low).mean(axis=1))
             columns += _accuracy(channel, reports, truth, target)
         return np.column_stack(columns)
-
-
-def rounded_counts(proportions: Floats, records: int) -> Counts:
-    """Return counts of `records` in the `proportions`, with largest remainders rounded up."""
-    exact = proportions * records
-    counts = np.floor(exact).astype(np.int64)
-    missing = records - int(counts.sum())
-    counts[np.argsort(counts - exact, kind="stable")[:missing]] += 1
-    return counts
 
 
 def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) -> list[Floats]:
