@@ -24,7 +24,7 @@ from deniable.records.numeric import NumericMicrodata
 
 from reproduction.papers.idp import figures
 from reproduction.papers.idp.attacks import attack_table, protection_table
-from reproduction.papers.idp.audit import audit_table, cluster_table, of_datasets
+from reproduction.papers.idp.audit import audit_table, cluster_table, file_of, of_datasets
 
 CONTRACT = [
     "dataset",
@@ -61,7 +61,7 @@ def audit(data: NumericMicrodata) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def attacks(data: NumericMicrodata) -> pd.DataFrame:
-    return attack_table("small", data, 7, **OF, domain_factor=1.5, runs=400)
+    return attack_table(file_of("small", data, 1.5), data.values, 7, **OF, runs=400)
 
 
 def test_the_table_has_its_columns_and_units(audit: pd.DataFrame) -> None:
@@ -181,7 +181,7 @@ def test_attacks(attacks: pd.DataFrame) -> None:
 
 
 def test_protection(data: NumericMicrodata) -> None:
-    table = protection_table("small", data, 7, **OF, domain_factor=1.5)
+    table = protection_table(file_of("small", data, 1.5), data.values, 7, **OF)
     assert list(table.columns) == list(PROTECTION_COLUMNS)
     both = of_datasets({"one": table, "two": table}, {"one": "published", "two": "surrogate"})
     assert len(both) == 2 * len(table) - (table["dataset"] == "none").sum()
@@ -194,8 +194,8 @@ def test_protection(data: NumericMicrodata) -> None:
 
 
 def test_equal_seeds_give_equal_tables(data: NumericMicrodata) -> None:
-    of: dict[str, Any] = {"k": (8,), "epsilons": (1.0,), "domain_factor": 1.5, "runs": 50}
-    first, again = (attack_table("small", data, 7, **each) for each in (of, of))
+    of = file_of("small", data, 1.5), data.values, 7, (8,), (1.0,), 50
+    first, again = (attack_table(*each) for each in (of, of))
     pd.testing.assert_frame_equal(first, again)
 
 

@@ -26,10 +26,7 @@ from deniable.idp.audit import (
     partition_attack,
     privacy_loss_at_equal_centroids,
 )
-from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
-
-from reproduction.papers.idp.audit import file_of
 
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 LINKED_TARGETS = 1000
@@ -41,20 +38,17 @@ WHOLE_RECORD = "a record, all attributes"
 
 
 def attack_table(
-    name: str,
-    data: NumericMicrodata,
+    file: AuditedFile,
+    values: Floats,
     seed: int,
-    *,
     k: Sequence[int],
     epsilons: Sequence[float],
-    domain_factor: float,
     runs: int,
 ) -> pd.DataFrame:
-    """Attack releases of a data set and of a neighbour, `runs` times for each setting.
+    """Attack releases of a `file` and of a neighbour, `runs` times for each setting.
 
-    The records `data` of the data set `name` are masked in clusters of at least each `k`, at each
-    of the claimed `epsilons`. Domains end at `domain_factor` times the maxima, and `seed` is the
-    root seed.
+    The records have the `values`, shape (records, attributes). They are masked in clusters of at
+    least each `k`, at each of the claimed `epsilons`. The root seed is `seed`.
 
     ``attack`` is "partition" or "likelihood", ``neighbour`` is the change, and ``unit`` is the
     released part. ``claimed_epsilon`` belongs to a record, although the partition attack changes a
@@ -63,15 +57,14 @@ def attack_table(
     ``epsilon_at_least``. ``holds`` is False if a 99.98 % interval is above ``allowed``, and empty
     otherwise, because attacks cannot prove a claim.
     """
-    file = file_of(name, data, domain_factor)
     rows = []
     for epsilon in epsilons:
         allowed = float(scipy.special.expit(epsilon))
-        for *about, found in _Attacks(file, data.values, epsilon, runs, seed).rows(k):
+        for *about, found in _Attacks(file, values, epsilon, runs, seed).rows(k):
             low, high = found.interval()
             holds = False if found.interval(1 - 2 * FALSE_ALARM)[0] > allowed else None
             of = (found.value, low, high, found.tried, allowed, found.epsilon(), holds)
-            rows.append((name, *about, epsilon, *of))
+            rows.append((file.dataset, *about, epsilon, *of))
     names = ["dataset", "attack", "neighbour", "method", "reading", "unit", "k", "claimed_epsilon"]
     names += ["accuracy", "ci_low", "ci_high", "replicates", "allowed", "epsilon_at_least", "holds"]
     return pd.DataFrame(rows, columns=names).astype({"holds": "boolean", "k": "Int64"})
@@ -168,17 +161,11 @@ class _Attacks:
 
 
 def protection_table(
-    name: str,
-    data: NumericMicrodata,
-    seed: int,
-    *,
-    k: Sequence[int],
-    epsilons: Sequence[float],
-    domain_factor: float,
+    file: AuditedFile, values: Floats, seed: int, k: Sequence[int], epsilons: Sequence[float]
 ) -> pd.DataFrame:
     """Test section 1, "never less protection than the underlying microaggregation".
 
-    `name`, `data`, `seed`, `k`, `epsilons` and `domain_factor` are as in `attack_table`.
+    `file`, `values`, `seed`, `k` and `epsilons` are as in `attack_table`.
 
     ``value`` is a ``measure`` under the method, and ``microaggregation`` is the same measure for
     the microaggregated file. ``less_protection`` is True if the first is larger. ``replicates`` is
@@ -192,7 +179,6 @@ def protection_table(
       `deniable.idp.audit.link_records` links correctly, a lower bound;
     - "records linked by the nearest": the same with squared distances.
     """
-    file = file_of(name, data, domain_factor)
     names = ["dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"]
     rows: list[tuple[Any, ...]] = []
     for method, epsilon in product(ATTACKED, epsilons):
@@ -202,9 +188,9 @@ def protection_table(
     for size in k:
         moves = ClusteredFile(file, size).moves("idp_cbls")
         means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
-        of = (name, "values known for certain", "idp_cbls", size)
+        of = (file.dataset, "values known for certain", "idp_cbls", size)
         rows.append((*of, np.nan, exact, means, None, None))
-    rows += _linked(file, data.values, k, epsilons, seed)
+    rows += _linked(file, values, k, epsilons, seed)
     table = pd.DataFrame(rows, columns=[*names, "replicates", "score"])
     table.insert(len(names), "less_protection", table["value"] > table["microaggregation"])
     return table.astype({"k": "Int64", "replicates": "Int64"})
