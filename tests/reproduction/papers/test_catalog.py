@@ -30,12 +30,11 @@ from reproduction.papers.catalog import (
     PAGES,
     STUDIES,
     TABLES,
-    StudyTable,
 )
 from reproduction.papers.multirr.catalog import PRINTED_RUNS
 from reproduction.pipeline.config import Config, StudiesConfig, validate
 from reproduction.pipeline.plan import RunPlan
-from reproduction.study.catalog import resolve
+from reproduction.study.catalog import StudyTable, resolve
 from reproduction.study.engine import compare, in_order, plotted
 from reproduction.study.grid import cells_of_grids
 from reproduction.study.published import read_published

@@ -1,68 +1,55 @@
 """The catalogs of all papers in one: studies, tables, figures, audits and pages."""
 
-from collections.abc import Mapping
 from itertools import chain
 
 from deniable.errors import DeniableError
 
+from reproduction import study
 from reproduction.papers.idp import PAPER as IDP
 from reproduction.papers.multirr import PAPER as MULTIRR
 from reproduction.papers.pram import PAPER as PRAM
 from reproduction.papers.rrba import PAPER as RRBA
-from reproduction.study import (
-    Analysis,
-    AnalysisTable,
-    Columns,
-    Figure,
-    Page,
-    Paper,
-    Section,
-    Study,
-    StudyTable,
-)
 
 PAPERS = (MULTIRR, PRAM, IDP, RRBA)
-STUDIES: Mapping[str, Study] = {k: v for paper in PAPERS for k, v in paper.studies.items()}
-TABLES: Mapping[str, StudyTable] = {each.id: each for paper in PAPERS for each in paper.tables}
+STUDIES = {name: each for paper in PAPERS for name, each in paper.studies.items()}
+TABLES = {each.id: each for paper in PAPERS for each in paper.tables}
 """The tables that studies fill."""
-ANALYSES: Mapping[str, Analysis] = {each.name: each for paper in PAPERS for each in paper.analyses}
-COMPUTED_TABLES: Mapping[str, AnalysisTable] = {  # the tables that analyses fill
-    table.id: table for each in ANALYSES.values() for table in each.tables
-}
-FIGURES: Mapping[str, Figure] = {each.id: each for paper in PAPERS for each in paper.figures}
+ANALYSES = {each.name: each for paper in PAPERS for each in paper.analyses}
+COMPUTED_TABLES = {table.id: table for each in ANALYSES.values() for table in each.tables}
+"""The tables that analyses fill."""
+FIGURES = {each.id: each for paper in PAPERS for each in paper.figures}
 
-CLAIMED = Columns(
-    ("source", "mechanism", "claim", "setting", "unit"),
-    verdict="holds",
-    by_chance=("of", "shown_by"),
-)
-DRAWN = Columns(("release", "cluster"), by_chance=("statistic", "rare_p_value", "p_value", "draws"))
-AUDITS = {"privacy": CLAIMED, "samplers": DRAWN}
+CLAIMED = ("source", "mechanism", "claim", "setting", "unit")
+OF_SAMPLERS = ("statistic", "rare_p_value", "p_value", "draws")
+AUDITS = {
+    "privacy": study.Columns(CLAIMED, verdict="holds", by_chance=("of", "shown_by")),
+    "samplers": study.Columns(("release", "cluster"), by_chance=OF_SAMPLERS),
+}
 """The tables of the audit, from the rules audit_privacy and audit_samplers."""
-AUDITED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+AUDITED = {
     paper.key: {t.id: t.audited for each in paper.analyses for t in each.tables if t.audited}
     | {t.id: t.audited for t in paper.tables if t.audited}
     for paper in PAPERS
 }  # for each paper, the tables that the privacy audit reads, and the functions that read them
 
 
-def _of_paper(paper: Paper, link: str) -> Page:
+def _of_paper(paper: study.Paper, link: str) -> study.Page:
     verdicts = f"reproduction.papers.{paper.key}.in_short:in_short"
-    return Page(paper.key, paper.heading, link, paper.sections, verdicts)
+    return study.Page(paper.key, paper.heading, link, paper.sections, verdicts)
 
 
-def _own(name: str, title: str) -> Section:
-    return Section(name, title, template=name, needs=())
+def _own(name: str, title: str) -> study.Section:
+    return study.Section(name, title, template=name, needs=())
 
 
 def _of_privacy(
     name: str, title: str, link: str, table: str = "privacy", of: str = "sections"
-) -> Section:
+) -> study.Section:
     prepare, template = f"reproduction.papers.{of}:{name}", f"privacy/{name}"
-    return Section(name, title, link, prepare, template, (table,))
+    return study.Section(name, title, link, prepare, template, (table,))
 
 
-ABOUT = Section(
+ABOUT = study.Section(
     "about",
     "Methods and terms",
     "Methods, terms and signs",
@@ -81,15 +68,15 @@ PRIVACY = (
 OF_RUN = (_own("findings", "Findings"), _own("run", "This run"))
 TITLE = "Deniable: the claims of four papers, checked"
 PAGES = (  # The pages of the report with their sections, in order. The first has all verdicts.
-    Page("index", TITLE, "In short", (_own("glance", "In short"),)),
-    Page("words", "In plain words", "In plain words", (ABOUT,)),
+    study.Page("index", TITLE, "In short", (_own("glance", "In short"),)),
+    study.Page("words", "In plain words", "In plain words", (ABOUT,)),
     _of_paper(MULTIRR, "Multi-dimensional RR"),
     _of_paper(PRAM, "PRAM"),
     _of_paper(IDP, "Individual DP"),
     _of_paper(RRBA, "RRBA"),
-    Page("privacy", "Privacy", "Privacy", PRIVACY),
-    Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
-    Page("findings", "Findings and the run", "Findings, run", OF_RUN),
+    study.Page("privacy", "Privacy", "Privacy", PRIVACY),
+    study.Page("releases", "Releases", "Releases", (_own("releases", "Releases"),)),
+    study.Page("findings", "Findings and the run", "Findings, run", OF_RUN),
 )
 
 
@@ -97,7 +84,7 @@ def _file_of(place: str) -> str:
     return f"workflow/{place.partition(':')[0].replace('.', '/')}.py"
 
 
-MADE_BY: Mapping[str, str] = {  # the simulator or the script that computes each table
+MADE_BY = {  # the simulator or the script that computes each table
     **{name: _file_of(STUDIES[table.study].simulator) for name, table in TABLES.items()},
     **{
         table.id: f"workflow/scripts/{each.name.replace('_', '/', 1)}.py"
@@ -106,10 +93,10 @@ MADE_BY: Mapping[str, str] = {  # the simulator or the script that computes each
     },
     **{name: f"workflow/scripts/audit_{name}.py" for name in AUDITS},
 }
-DRAWN_BY: Mapping[str, str] = {name: _file_of(figure.draw) for name, figure in FIGURES.items()}
+DRAWN_BY = {name: _file_of(figure.draw) for name, figure in FIGURES.items()}
 
 
-def columns_of(table: str) -> Columns:
+def columns_of(table: str) -> study.Columns:
     """Return the description of the columns of a `table`, given by its name."""
     if table in TABLES:
         return TABLES[table].columns(STUDIES[TABLES[table].study])

@@ -10,22 +10,7 @@ import pandas as pd
 import scipy
 
 from deniable.arrays import Floats, Positions, quotients
-from deniable.idp import Masking, Method, Ranking, Variant, masking, microaggregate
-from deniable.idp.audit import (
-    FIXED_SCALE,
-    RECLUSTERED,
-    RECOMPUTED_SCALE,
-    Accuracy,
-    AuditedFile,
-    ClusteredFile,
-    Linkage,
-    NoisyCentroids,
-    certain_values,
-    likelihood_attack,
-    link_records,
-    partition_attack,
-    privacy_loss_at_equal_centroids,
-)
+from deniable.idp import Masking, Method, Ranking, Variant, audit, masking, microaggregate
 from deniable.sampling import SeededNoise, generator_for
 
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
@@ -38,7 +23,7 @@ WHOLE_RECORD = "a record, all attributes"
 
 
 def attack_table(
-    file: AuditedFile,
+    file: audit.AuditedFile,
     values: Floats,
     seed: int,
     k: Sequence[int],
@@ -72,41 +57,43 @@ def attack_table(
 
 @dataclass(frozen=True, eq=False)
 class _Attacks:
-    file: AuditedFile
+    file: audit.AuditedFile
     values: Floats
     epsilon: float
     runs: int
     seed: int
 
     def rows(self, ks: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-        laplace = (WHOLE_RECORD, "dp", FIXED_SCALE, "record", None)
+        laplace = (WHOLE_RECORD, "dp", audit.FIXED_SCALE, "record", None)
         yield "likelihood", *laplace, self._on_laplace()
         column = self.values[:, 0]
         for k in ks:
-            clustered = ClusteredFile(self.file, k)
+            clustered = audit.ClusteredFile(self.file, k)
             for method in ATTACKED:
-                of = (method, RECOMPUTED_SCALE, "record", k)
+                of = (method, audit.RECOMPUTED_SCALE, "record", k)
                 changed = column.copy()
                 changed[column.argmin()] = self.file.upper[0]
                 one, other = (self._first(method, k, each) for each in (column, changed))
                 generator = self._generator("partition", method, k)
-                found = partition_attack(one, other, generator, self.runs)
+                found = audit.partition_attack(one, other, generator, self.runs)
                 yield "partition", "smallest value to U, first attribute", *of, found
                 what = "a random record gets another's value, first attribute"
                 yield "partition", what, *of, self._on_random_changes(method, k)
                 for reading, found in self._likelihood(clustered, method):
                     yield "likelihood", WHOLE_RECORD, method, reading, "attribute", k, found
 
-    def _on_laplace(self) -> Accuracy:
+    def _on_laplace(self) -> audit.Accuracy:
         """Attack plain Laplace noise with the record farthest from an end of its domains."""
         upper, share = self.file.upper, self.epsilon / self.file.upper.size
         reach = np.maximum(self.values, upper - self.values) / upper
         record = self.values[int(np.argmax(reach.sum(axis=1)))]
         changed = np.where(record > upper - record, 0.0, upper)
-        one, other = (NoisyCentroids(each, upper / share, upper) for each in (record, changed))
-        return likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
+        one, other = (
+            audit.NoisyCentroids(each, upper / share, upper) for each in (record, changed)
+        )
+        return audit.likelihood_attack(one, other, self._generator("laplace", "dp", 1), self.runs)
 
-    def _on_random_changes(self, method: Variant, k: int) -> Accuracy:
+    def _on_random_changes(self, method: Variant, k: int) -> audit.Accuracy:
         """Attack repeatedly with a random record that gets the value of another random record."""
         generator = self._generator("random change", method, k)
         column, right = self.values[:, 0], 0
@@ -117,32 +104,41 @@ class _Attacks:
             changed = column.copy()
             changed[record] = column[other]
             neighbour = self._first(method, k, changed)
-            right += partition_attack(actual, neighbour, generator, 1).right
-        return Accuracy(right, tried)
+            right += audit.partition_attack(actual, neighbour, generator, 1).right
+        return audit.Accuracy(right, tried)
 
-    def _first(self, method: Variant, k: int, column: Floats) -> tuple[NoisyCentroids, Positions]:
+    def _first(
+        self, method: Variant, k: int, column: Floats
+    ) -> tuple[audit.NoisyCentroids, Positions]:
         """Return the centroids of a `column`, the first one, and the cluster of each record."""
         upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
         centres, scales, memberships = found.centres[0], found.scales[0], found.clusters.memberships
-        return NoisyCentroids(centres, scales, np.full_like(centres, upper[0])), memberships[0]
+        return audit.NoisyCentroids(centres, scales, np.full_like(centres, upper[0])), memberships[
+            0
+        ]
 
-    def _likelihood(self, formed: ClusteredFile, method: Method) -> Iterator[tuple[str, Accuracy]]:
+    def _likelihood(
+        self, formed: audit.ClusteredFile, method: Method
+    ) -> Iterator[tuple[str, audit.Accuracy]]:
         shipped = formed.shipped(method, self.epsilon)
         changed = self._worst_neighbour(formed, shipped)
         # Neither interpretation includes rounding errors of centroids.
         apart = ~np.isclose(shipped.centres, changed.centres, rtol=1e-9, atol=0.0)
-        for reading, scales in (FIXED_SCALE, shipped.scales), (RECOMPUTED_SCALE, changed.scales):
+        for reading, scales in (
+            (audit.FIXED_SCALE, shipped.scales),
+            (audit.RECOMPUTED_SCALE, changed.scales),
+        ):
             differs = apart | (shipped.scales != scales)
             upper = np.broadcast_to(self.file.upper[:, None], differs.shape)[differs]
-            actual = NoisyCentroids(shipped.centres[differs], shipped.scales[differs], upper)
-            other = NoisyCentroids(changed.centres[differs], scales[differs], upper)
+            actual = audit.NoisyCentroids(shipped.centres[differs], shipped.scales[differs], upper)
+            other = audit.NoisyCentroids(changed.centres[differs], scales[differs], upper)
             generator = self._generator(f"likelihood {reading}", method, formed.k)
-            yield reading, likelihood_attack(actual, other, generator, self.runs)
+            yield reading, audit.likelihood_attack(actual, other, generator, self.runs)
 
-    def _worst_neighbour(self, clustered: ClusteredFile, shipped: Masking) -> Masking:
+    def _worst_neighbour(self, clustered: audit.ClusteredFile, shipped: Masking) -> Masking:
         """Return the masking if the record with the largest loss moves to the worse domain ends."""
-        frozen = clustered.frozen_losses(shipped.method)[RECLUSTERED]
+        frozen = clustered.frozen_losses(shipped.method)[audit.RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(frozen)))
         table, upper = self.values.copy(), self.file.upper
 
@@ -161,7 +157,7 @@ class _Attacks:
 
 
 def protection_table(
-    file: AuditedFile, values: Floats, seed: int, k: Sequence[int], epsilons: Sequence[float]
+    file: audit.AuditedFile, values: Floats, seed: int, k: Sequence[int], epsilons: Sequence[float]
 ) -> pd.DataFrame:
     """Test section 1, "never less protection than the underlying microaggregation".
 
@@ -182,12 +178,12 @@ def protection_table(
     names = ["dataset", "measure", "method", "k", "epsilon", "value", "microaggregation"]
     rows: list[tuple[Any, ...]] = []
     for method, epsilon in product(ATTACKED, epsilons):
-        loss = privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
+        loss = audit.privacy_loss_at_equal_centroids(method, *TWIN_CLUSTERS, TWIN_DOMAIN, epsilon)
         of = ("none", "loss between clusters with one mean", method, len(TWIN_CLUSTERS[0]))
         rows.append((*of, epsilon, loss, 0.0, None, None))
     for size in k:
-        moves = ClusteredFile(file, size).moves("idp_cbls")
-        means, exact = np.mean([certain_values(each.cut) for each in moves], axis=0)
+        moves = audit.ClusteredFile(file, size).moves("idp_cbls")
+        means, exact = np.mean([audit.certain_values(each.cut) for each in moves], axis=0)
         of = (file.dataset, "values known for certain", "idp_cbls", size)
         rows.append((*of, np.nan, exact, means, None, None))
     rows += _linked(file, values, k, epsilons, seed)
@@ -197,18 +193,18 @@ def protection_table(
 
 
 def _linked(
-    file: AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
+    file: audit.AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
 ) -> Iterator[tuple[Any, ...]]:
     generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
     targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)
 
-    def found(method: Method, k: int, epsilon: float) -> Linkage:
+    def found(method: Method, k: int, epsilon: float) -> audit.Linkage:
         masked = masking(method, file.ranking, k, file.upper, epsilon)
-        return link_records(values, masked.mask(noise)[0], targets, generator)
+        return audit.link_records(values, masked.mask(noise)[0], targets, generator)
 
     plain_noise = {epsilon: found("dp", ks[0], epsilon) for epsilon in epsilons}  # without clusters
     for k in ks:
-        alone = link_records(values, microaggregate(values, k), targets, generator)
+        alone = audit.link_records(values, microaggregate(values, k), targets, generator)
         for method, epsilon in product(("dp", *ATTACKED), epsilons):
             own = plain_noise[epsilon] if method == "dp" else found(method, k, epsilon)
             of, size, scores = (method, k, epsilon), targets.size, ", ".join(own.scores)

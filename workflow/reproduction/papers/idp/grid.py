@@ -12,17 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from deniable import estimation
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, SquareWave, laplace_channel, staircase_channel
-from deniable.estimation import (
-    bootstrap_intervals,
-    clopper_pearson,
-    grid_estimate,
-    grid_means,
-    grid_quantiles,
-    maximum_likelihood,
-    wasserstein_distances,
-)
 from deniable.records import Microdata
 from deniable.sampling import generator_for
 
@@ -37,11 +29,13 @@ NOISES: dict[str, Callable[[int, float], Channel]] = {
 }
 
 ESTIMATORS: dict[str, Callable[[Counts, Channel], Floats]] = {
-    "EMS": partial(grid_estimate, rise=RISE),
-    "EM, stopped early": lambda reports, channel: grid_estimate(
+    "EMS": partial(estimation.grid_estimate, rise=RISE),
+    "EM, stopped early": lambda reports, channel: estimation.grid_estimate(
         reports, channel, smoothed=False, rise=1e-3 * float(np.exp(channel.epsilon))
     ),
-    "maximum likelihood": lambda reports, channel: maximum_likelihood(reports, channel).proportions,
+    "maximum likelihood": lambda reports, channel: (
+        estimation.maximum_likelihood(reports, channel).proportions
+    ),
 }  # EMS and EM with an early stop are from [square_wave], which stops EMS at a rise of 1e-3 nats
 
 
@@ -82,9 +76,9 @@ def compare_noises(
             covered = _coverage(reports[:intervals], channel, truth, scale, resamples, generator)
             for name, estimator in ESTIMATORS.items():
                 estimates = estimator(reports, channel)
-                distance = mean_summary(wasserstein_distances(estimates, truth, scale))
-                means = grid_means(estimates, scale)
-                off = means - grid_means(truth, scale)
+                distance = mean_summary(estimation.wasserstein_distances(estimates, truth, scale))
+                means = estimation.grid_means(estimates, scale)
+                off = means - estimation.grid_means(truth, scale)
                 row = about | {"estimator": name, "replicates": replicates}
                 row |= {"wasserstein": distance.value}
                 row |= {"ci_low": distance.low, "ci_high": distance.high}
@@ -105,14 +99,16 @@ def _coverage(
     """Return the proportions of bootstrap intervals by EMS that contain true mean and median."""
 
     def statistics(distributions: Floats) -> Floats:
-        means = grid_means(distributions, scale)[..., None]
-        return np.concatenate([means, grid_quantiles(distributions, scale, 0.5)], axis=-1)
+        means = estimation.grid_means(distributions, scale)[..., None]
+        return np.concatenate(
+            [means, estimation.grid_quantiles(distributions, scale, 0.5)], axis=-1
+        )
 
     right = statistics(truth)
-    intervals = partial(bootstrap_intervals, resamples=resamples, rise=RISE)
+    intervals = partial(estimation.bootstrap_intervals, resamples=resamples, rise=RISE)
     found = [intervals(table, channel, statistics, generator) for table in reports]
     held = np.sum([(each.low <= right) & (right <= each.high) for each in found], axis=0)
-    low, high = clopper_pearson(held, len(found))
+    low, high = estimation.clopper_pearson(held, len(found))
     columns: dict[str, float] = {"intervals": len(found)}
     for at, name in enumerate(("mean", "median")):
         ends = {"": held[at] / len(found), "_low": low[at], "_high": high[at]}
