@@ -7,7 +7,7 @@ It also compares it with an analyst who inverts the known R1 and R2.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,34 +25,6 @@ MEASURES = (
     *("expected_distance", "distance", "margin_distance", "cramers_v", "expected_cramers_v"),
     *("query_bias", "query_error"),
 )
-
-
-class Mechanisms(NamedTuple):
-    """The invariant matrices of a pair of attributes, at one ε of the pair.
-
-    The `true` counts of the file have the shape (first, second). `separate` has an invariant matrix
-    for each attribute, each with half of ε, and `joint` is one matrix for all cells.
-    """
-
-    true: Counts
-    separate: ProductChannel
-    joint: Channel
-
-    def expected(self, estimator: str) -> Floats:
-        """Return the exact expectation of an `estimator` of the joint distribution."""
-        shares = np.asarray(self.true / self.true.sum())
-        if estimator == "separate":
-            return self.separate.reported(shares.reshape(-1)).reshape(shares.shape)
-        return shares
-
-    def estimates(self, generator: np.random.Generator, replicates: int) -> dict[str, Floats]:
-        """Draw estimates with a `generator`, each of shape (`replicates`, first, second)."""
-        runs = np.broadcast_to(self.true.reshape(-1), (replicates, self.true.size))
-        separate = self.separate.randomize_counts(runs, generator)
-        joint, records = self.joint.randomize_counts(runs, generator), self.true.sum()
-        found = separate / records, self.separate.estimate(separate), joint / records
-        cells = (each.reshape(replicates, *self.true.shape) for each in found)
-        return dict(zip(ESTIMATORS, cells, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +60,21 @@ class JointLoss:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs for a `cell`, shape (replicates, outputs)."""
-        made = self.mechanisms(cell)
-        true = made.true / made.true.sum()
+        counts, separate, joint = self.mechanisms(cell)
+        true, runs = counts / counts.sum(), (replicates, *counts.shape)
         queries = random_queries(true.size, self.coverage, replicates, generator)
-        asked = queries.reshape(replicates, *true.shape).astype(float)
+        asked = queries.reshape(runs).astype(float)
         columns = [np.full(replicates, float(dependence_of_tables(true, "cramers_v")))]
-        for estimator, joint in made.estimates(generator, replicates).items():
-            expected = made.expected(estimator)
-            errors = joint - true
+        files = np.broadcast_to(counts.reshape(-1), (replicates, counts.size))
+        drawn = separate.randomize_counts(files, generator)
+        of_joint = joint.randomize_counts(files, generator) / counts.sum()
+        found = drawn / counts.sum(), separate.estimate(drawn), of_joint
+        biased = separate.reported(true.reshape(-1)).reshape(true.shape)
+        for expected, estimates in zip((biased, true, true), found, strict=True):
+            estimate = estimates.reshape(runs)
+            errors = estimate - true
             of_margins = (np.abs(errors.sum(axis=axis)).sum(axis=-1) for axis in (1, 2))
-            shares = clip_and_rescale(joint.reshape(replicates, -1)).reshape(joint.shape)
+            shares = clip_and_rescale(estimates).reshape(runs)
             columns += [
                 np.full(replicates, _distance(expected - true)),
                 _distance(errors),
@@ -109,8 +86,12 @@ class JointLoss:
             ]
         return np.stack(columns, axis=1)
 
-    def mechanisms(self, cell: Cell) -> Mechanisms:
-        """Return the two-step matrices of a `cell`, without empty categories."""
+    def mechanisms(self, cell: Cell) -> tuple[Counts, ProductChannel, Channel]:
+        """Return the true counts of a `cell`, shape (first, second), and two invariant channels.
+
+        The first channel has a two-step matrix for each attribute, each with half of ε, the second
+        one matrix for all cells. Empty categories are left out.
+        """
         first, second, epsilon = cell["first"], cell["second"], cell["epsilon"]
         if first == second:
             raise DeniableError(f"a pair needs two attributes, not {first!r} twice")
@@ -119,7 +100,7 @@ class JointLoss:
         shares = counts / counts.sum()
         factors = (two_step_with_epsilon(shares.sum(axis=axis), epsilon / 2) for axis in (1, 0))
         joint = two_step_with_epsilon(shares.reshape(-1), epsilon)
-        return Mechanisms(counts, ProductChannel(tuple(factors)), joint)
+        return counts, ProductChannel(tuple(factors)), joint
 
 
 def _distance(differences: Floats) -> Floats:
