@@ -65,15 +65,11 @@ def one_audit(
     come from `audited_release`, the `protocols` from
     `reproduction.papers.protocols.audited_protocols`.
 
-    Returns
-    -------
-    DataFrame
-        `KEYS` identify a row. ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` (of
-        the matrix in use) belong to the worst case, ``of``. They are infinite if a value is
-        certain. ``times`` is the ratio of exact to claimed ε: infinite if 0 is claimed and
-        exceeded, empty if 0 is claimed and holds. ``kind`` is "exact", "lower bound" or "proved"
-        (an upper bound). ``holds`` is empty if undecided. ``shown_by`` is the file under results/
-        with each case.
+    `KEYS` identify a row. ``claimed_epsilon``, ``exact_epsilon`` and ``shipped_epsilon`` (of the
+    matrix in use) belong to the worst case, ``of``. They are infinite if a value is certain.
+    ``times`` is the ratio of exact to claimed ε: infinite if 0 is claimed and exceeded, empty if 0
+    is claimed and holds. ``kind`` is "exact", "lower bound" or "proved" (an upper bound). ``holds``
+    is empty if undecided. ``shown_by`` is the file under results/ with each case.
     """
     parts = [
         _pooled(key, f"tables/{name}.csv", read(tables[name].assign(id=name)), tables[name])
@@ -90,12 +86,10 @@ def one_audit(
         }
         parts.append(_pooled(PROTOCOLS, "audit/privacy.csv", cases, protocols))
     for name, audited in releases:
-        cases = _of_release(audited)
         shown = f"releases/{name}/public/plan.json"
-        parts.append(_pooled(f"{RELEASE}{name}", shown, cases, audited))
-    if not parts:
-        return pd.DataFrame(columns=list(COLUMNS))
-    return pd.concat(parts, ignore_index=True)[list(COLUMNS)]
+        parts.append(_pooled(f"{RELEASE}{name}", shown, _of_release(audited), audited))
+    every = pd.concat(parts, ignore_index=True) if parts else None
+    return pd.DataFrame(every, columns=list(COLUMNS))
 
 
 def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd.DataFrame:
@@ -104,8 +98,7 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     own = {"data_source": table.get("data_source", "formula"), "where": True, "case": table.index}
     frame = pd.DataFrame(shared | own | cases, index=table.index)
     frame = frame[frame.pop("where")]
-    if "holds" not in frame:
-        frame["holds"] = _is_kept(frame)
+    frame["holds"] = frame.get("holds", _is_kept(frame))
     frame["place"] = frame.groupby(list(KEYS), sort=False).ngroup()
     verdicts = frame["holds"].astype(str)
     frame["fail"], frame["hold"] = verdicts == "False", verdicts == "True"
@@ -120,9 +113,8 @@ def _pooled(source: str, shown_by: str, cases: Cases, table: pd.DataFrame) -> pd
     return rows.assign(holds=np.select([rows["fail"] > 0, proved], ["False", "True"], ""))
 
 
-def _is_kept(frame: pd.DataFrame) -> "pd.Series[bool]":
-    kept: pd.Series[bool] = frame["exact_epsilon"] <= frame["claimed_epsilon"] * (1 + OUTPUT_RTOL)
-    return kept
+def _is_kept(frame: pd.DataFrame) -> Any:
+    return frame["exact_epsilon"] <= frame["claimed_epsilon"] * (1 + OUTPUT_RTOL)
 
 
 def _said(given: pd.DataFrame, /, **formats: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -160,7 +161,7 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     for unit, title in names.UNITS.items():
         part = where(delivered, unit=unit, epsilon=at.epsilon)
         claims = f", of {short(part['claimed_epsilon'].max())}" if len(part) else ""
-        found[f"{title}{claims}"] = _by_method(part, "found")
+        found[f"{title}{claims}"] = _by_method(part, itemgetter("found"))
     units = [*found]
     protection = where(tables.get("idp_protection"), dataset=dataset, k=at.k)
     for e in at.epsilons:
@@ -178,11 +179,15 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     errors = where(tables.get(names.SSE_TABLES[dataset]), domain_factor=at.factor, k=at.k)
     errors = errors.replace({"method": {"no_data": "majority"}})
     for e in at.epsilons:
-        found[f"SSE, ε = {plain(e)}"] = _by_method(where(errors, epsilon=e), "mean_sse")
+        sse_of = where(errors, epsilon=e)
+        found[f"SSE, ε = {plain(e)}"] = _by_method(sse_of, itemgetter("mean_sse"))
     forests = names.forests_at(tables.get(names.FOREST_TABLES[dataset]), at)
     classes = " · ".join(map(str, forests["class"].unique())) if len(forests) else MISSING
     for e in at.epsilons:
-        found[f"F, ε = {plain(e)}"] = _measures(where(forests, epsilon=(e, 0)))
+        of_classes = _by_method(
+            where(forests, epsilon=(e, 0)), lambda row: f"{row['f_measure']:.3f}"
+        )
+        found[f"F, ε = {plain(e)}"] = of_classes.groupby(level=0).agg(" · ".join)
     table = pd.DataFrame(found, index=list(ROWS), dtype=object)
     table.loc[[*DP_BASELINES], units] = f"by proof {SIGN['holds']}"
     table = table.loc[table.notna().any(axis=1)]
@@ -191,13 +196,13 @@ def _methods(tables: Tables, dataset: str, at: Shown, delivered: pd.DataFrame) -
     return all_rows(rows, label, ("method", *found), f"F of the classes {classes}.")
 
 
-def _by_method(part: pd.DataFrame, column: str) -> pd.Series:
-    return part.set_index("method")[column] if len(part) else pd.Series(dtype=object)
+def _by_method(part: pd.DataFrame, text: Callable[[Row], Any]) -> pd.Series:
+    return texts(part, text).set_axis(part["method"]) if len(part) else pd.Series(dtype=object)
 
 
 def _beside(part: pd.DataFrame) -> pd.Series:
     """Return a proportion by method, also under microaggregation alone, as text."""
-    values = _by_method(part, "value").map(percent).astype(object)
+    values = _by_method(part, lambda row: percent(row["value"]))
     if len(part):
         values["microaggregation"] = percent(part["microaggregation"].iloc[0])
     return values
@@ -211,15 +216,7 @@ def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
     plain_noise = names.ATTACKS["frozen"].rows_of(where(part, method="dp"))
     clustered = names.ATTACKS["partition"].rows_of(where(part, method=CLUSTERED))
     own = pd.concat([plain_noise, clustered])
-    shown = texts(own, lambda row: percent(row["accuracy"]) + names.failing(row))
-    return shown.set_axis(own["method"])
-
-
-def _measures(part: pd.DataFrame) -> pd.Series:
-    if not len(part):
-        return pd.Series(dtype=object)
-    texts = part["f_measure"].map(lambda value: f"{value:.3f}")
-    return texts.groupby(part["method"]).agg(" · ".join)
+    return _by_method(own, lambda row: percent(row["accuracy"]) + names.failing(row))
 
 
 SHOWN = tuple(names.ESTIMATORS[name] for name in names.SHOWN_ESTIMATORS)

@@ -120,7 +120,8 @@ def test_designs_are_those_stated(study: PramWeights) -> None:
     # Expected weights: every class counts as much as it is in the population.
     np.testing.assert_allclose(pps.weights * 2000 * pps.drawn, present)
     _, stratified = study.setting(cell("stratified"))
-    np.testing.assert_allclose(stratified.weights * stratified.allocation, present)
+    np.testing.assert_allclose(stratified.weights * 2000 * stratified.drawn, present)
+    np.testing.assert_allclose(2000 * stratified.drawn, [334, 334, 333, 333, 333, 333])
     incomes = data.counts(["income"]) / len(data)
     np.testing.assert_allclose(study.setting(cell("pps", "warner"))[1].proportions, incomes)
 

@@ -11,7 +11,6 @@ are biased. Weights that depend on the relationship reveal it, with any channel.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -94,7 +93,8 @@ class PramWeights:
         present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories
         drawn = np.array([SIZES.get(name, 1) for name in names]) * present
         if stratified := cell["design"] == "stratified":
-            drawn = np.full(len(names), 1 / len(names))
+            each, rest = divmod(cell["records"], len(names))
+            drawn = each + (np.arange(len(names)) < rest)
         within, drawn = shares / present[:, None], drawn / drawn.sum()
         return channel, SurveyDesign(present, within, drawn, cell["records"], stratified)
 
@@ -105,7 +105,7 @@ class SurveyDesign:
 
     `present` are the proportions of the classes in the population. `within`, shape (classes,
     categories), are the proportions of the categories in each class. `drawn` are the proportions of
-    the classes in the draws: expected, or fixed if `stratified`. There are `records` draws.
+    the classes in the `records` draws: expected, or fixed if `stratified`, and then nearly equal.
     """
 
     present: Floats
@@ -119,17 +119,10 @@ class SurveyDesign:
         """The true proportions of the categories in the population."""
         return self.present @ self.within
 
-    @cached_property
-    def allocation(self) -> Counts:
-        """The number of draws from each stratum. They differ by at most one."""
-        each, rest = divmod(self.records, self.drawn.size)
-        return each + (np.arange(self.drawn.size) < rest).astype(np.int64)
-
-    @cached_property
+    @property
     def weights(self) -> Floats:
         """The weight of a record in each class, as a proportion of the population."""
-        drawn = self.allocation if self.stratified else self.records * self.drawn
-        return np.asarray(self.present / drawn)
+        return np.asarray(self.present / (self.records * self.drawn))
 
     def draw(self, generator: np.random.Generator, replicates: int) -> Counts:
         """Draw true counts with a `generator`, shape (`replicates`, classes, categories)."""
@@ -137,7 +130,7 @@ class SurveyDesign:
             cells = (self.drawn[:, None] * self.within).reshape(-1)
             counts = multinomial(generator, np.full(replicates, self.records), cells)
             return counts.reshape(replicates, *self.within.shape)
-        strata = zip(self.allocation, self.within, strict=True)
+        strata = zip(np.rint(self.records * self.drawn).astype(int), self.within, strict=True)
         drawn = [multinomial(generator, np.full(replicates, n), row) for n, row in strata]
         return np.stack(drawn, axis=1)
 
@@ -151,16 +144,13 @@ class SurveyDesign:
 
     def expected(self, estimator: str) -> Floats:
         """Return the expectation of an `estimator` for the population; channels add no bias."""
-        if estimator == "horvitz_thompson":
-            return self.proportions
-        drawn = self.allocation / self.records if self.stratified else self.drawn
-        return np.asarray(drawn @ self.within)
+        return self.proportions if estimator == "horvitz_thompson" else self.drawn @ self.within
 
     def variance(self, channel: Channel, estimator: str) -> Floats:
         """Return true variances of a weighted `estimator` with a `channel`; ratios linearized."""
         second = channel.second_moments(channel.reported(self.within))
         if self.stratified:
-            return np.asarray((self.present**2 / self.allocation) @ (second - self.within**2))
+            return np.asarray((self.weights * self.present) @ (second - self.within**2))
         # The value of a draw: weight times records times its score. For a ratio, the true value is
         # subtracted.
         truth = self.proportions
