@@ -43,7 +43,6 @@ from reproduction.papers.idp.names import (
 from reproduction.papers.idp.sections import (
     WORDS,
     forests,
-    forests_of,
     noises,
     overview,
     simulation_test,
@@ -321,7 +320,8 @@ def test_a_wrong_scale_of_one_method_is_found() -> None:
 
 
 def test_classes_that_are_not_learned_are_counted() -> None:
-    found = forests_of(forest_table(), "Census")
+    tables = {"idp_fig5": forest_table(), "idp_fig6": forest_table()}
+    _, found = forests(tables)["datasets"]["idp_fig5"]
     unlearned = {row[0]: row[1:] for row in found["unlearned"].rows}
     assert unlearned["DP"] == ("6", "6")
     assert unlearned["iDP-CBLS"] == ("0", "12")

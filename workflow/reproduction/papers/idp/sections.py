@@ -86,20 +86,19 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
 
 
 def forests(tables: Tables) -> dict[str, Any]:
-    """Return the F-measures of both data sets from `tables`."""
-    return _by_dataset(tables, names.FOREST_TABLES, forests_of)
+    """Return the best classifiers on each data set from `tables`, and classes not learned."""
 
+    def content(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
+        return {"best": _best(table, dataset), "unlearned": _unlearned(table, dataset)}
 
-def forests_of(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
-    """Return the best classifiers on a `dataset` from its `table`, and classes not learned."""
-    factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
-    best = _best(where(table, domain_factor=factor), dataset)
-    return {"best": best, "unlearned": _unlearned(table, dataset)}
+    return _by_dataset(tables, names.FOREST_TABLES, content)
 
 
 def _best(table: pd.DataFrame, dataset: str) -> PageTable:
     """Return the largest mean F of iDP-CBLS over k, and of the classifiers with central ε-DP."""
-    means = table.groupby(["method", "epsilon", "k"], sort=False)["f_measure"].mean().reset_index()
+    factor = table.loc[table["domain_factor"] > 0, "domain_factor"].min()
+    groups = where(table, domain_factor=factor).groupby(["method", "epsilon", "k"], sort=False)
+    means = groups["f_measure"].mean().reset_index()
     kinds = {"idp_cbls": "iDP-CBLS"} | dict.fromkeys(DP_BASELINES, "central ε-DP")
     part = where(means, method=(*kinds,))
     part = part.assign(kind=part["method"].map(kinds)).replace({"method": NAMES})

@@ -42,14 +42,11 @@ def bound_table(
     set with a probability in `priors`, and every response. Each such channel attains them under
     some prior. ``largest_factor`` is the ratio of posterior to prior.
     """
-    rows = []
-    for rho_1, epsilon in product(priors, epsilons):
-        parity = float(np.exp(epsilon))
-        low = privacy.smallest_posterior(rho_1, parity)
-        high = privacy.largest_posterior(rho_1, parity)
-        rows.append((rho_1, epsilon, parity, float(low), float(high), float(high) / rho_1))
-    names = ["rho_1", "epsilon", "parity", "smallest_posterior", "largest_posterior"]
-    return pd.DataFrame(rows, columns=[*names, "largest_factor"])
+    rho_1, epsilon = np.array([*product(priors, epsilons)]).T
+    parity = np.exp(epsilon)
+    low, high = privacy.smallest_posterior(rho_1, parity), privacy.largest_posterior(rho_1, parity)
+    columns = {"rho_1": rho_1, "epsilon": epsilon, "parity": parity, "smallest_posterior": low}
+    return pd.DataFrame(columns | {"largest_posterior": high, "largest_factor": high / rho_1})
 
 
 def threshold_table(
