@@ -12,7 +12,7 @@ from deniable.datasets.manifest import load_manifest
 from deniable.estimation.survey_weights import survey_estimate
 from deniable.records.categorical import Microdata
 
-from reproduction.papers.pram.intervals.weights import ESTIMATORS, SIZES, PramWeights, intervals
+from reproduction.papers.pram.intervals.weights import ESTIMATORS, SIZES, PramWeights
 from reproduction.papers.pram.names import EVERY
 from reproduction.papers.pram.sections import DESIGNS
 from reproduction.study.engine import replicate
@@ -84,10 +84,10 @@ def test_weighted_estimates_are_unbiased_and_covered(
 @pytest.mark.parametrize("design", DESIGNS)
 def test_counts_give_what_records_give(study: PramWeights, design: str) -> None:
     # One run, its counts unfolded into records with weights, strata and reports.
-    channel, setting = study.setting(cell(design, records=500))
+    setting = study.setting(cell(design, records=500))
     rng = np.random.default_rng(5)
     true = setting.draw(rng, 1)
-    reports = channel.randomize_counts(true, rng)[0]
+    reports = setting.channel.randomize_counts(true, rng)[0]
     classes, codes = (each.reshape(-1) for each in np.indices(reports.shape))
     classes, codes = (np.repeat(each, reports.reshape(-1)) for each in (classes, codes))
     assert classes.size == 500
@@ -96,13 +96,13 @@ def test_counts_give_what_records_give(study: PramWeights, design: str) -> None:
             slow = survey_estimate(
                 codes,
                 setting.weights[classes],
-                channel,
+                setting.channel,
                 target=target,
                 total=total,
                 strata=classes if design == "stratified" else None,
             ).intervals()
             estimator = "hajek" if total is None else "horvitz_thompson"
-            fast = intervals(channel, setting, reports[None], target, estimator)
+            fast = setting.intervals(reports[None], target, estimator)
             for part in ("estimate", "standard_error", "low", "high"):
                 np.testing.assert_allclose(getattr(fast, part)[0], getattr(slow, part), rtol=1e-9)
     assert true.sum() == 500
@@ -114,16 +114,16 @@ def test_designs_are_those_stated(study: PramWeights) -> None:
     data = study.data
     names = data.domain["relationship"].categories
     present = data.counts(["relationship"]) / len(data)
-    _, pps = study.setting(cell("pps"))
+    pps = study.setting(cell("pps"))
     sizes = np.array([SIZES.get(name, 1) for name in names])
     np.testing.assert_allclose(pps.drawn, sizes * present / (sizes * present).sum())
     # Expected weights: every class counts as much as it is in the population.
     np.testing.assert_allclose(pps.weights * 2000 * pps.drawn, present)
-    _, stratified = study.setting(cell("stratified"))
+    stratified = study.setting(cell("stratified"))
     np.testing.assert_allclose(stratified.weights * 2000 * stratified.drawn, present)
     np.testing.assert_allclose(2000 * stratified.drawn, [334, 334, 333, 333, 333, 333])
     incomes = data.counts(["income"]) / len(data)
-    np.testing.assert_allclose(study.setting(cell("pps", "warner"))[1].proportions, incomes)
+    np.testing.assert_allclose(study.setting(cell("pps", "warner")).proportions, incomes)
 
 
 def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:

@@ -99,14 +99,13 @@ def _no_value_closer(tables: Tables) -> Outcome:
 def _closer(ranking: idp.Ranking, upper: Floats, k: int, epsilon: float) -> int:
     """Return the number of values that iDP-CBLS is expected to leave closer than the centroid."""
     found = idp.masking("idp_cbls", ranking, k, upper, epsilon)
-    clusters, closer = found.clusters, 0
-    for nth in range(int(clusters.sizes.max())):
-        there = clusters.sizes > nth
-        values = ranking.values[:, clusters.starts + np.where(there, nth, 0)]
-        alone = (clusters.centroids - values) ** 2
-        less = idp.expected_squares(found, values) < alone * (1 - 1e-9)
-        closer += int(np.sum(less[:, there]))
-    return closer
+    clusters, attributes = found.clusters, np.arange(ranking.attributes)[:, None]
+    nth = np.arange(clusters.sizes.max())[:, None, None]  # values of a cluster, in order
+    there = nth < clusters.sizes
+    values = ranking.values[attributes, clusters.starts + np.where(there, nth, 0)]
+    alone = (clusters.centroids - values) ** 2
+    closer = idp.expected_squares(found, values) < alone * (1 - 1e-9)
+    return int(np.sum(closer & there))
 
 
 def _hides_in_a_group(tables: Tables) -> Outcome:

@@ -66,20 +66,20 @@ class PramWeights:
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return the outputs, shape (replicates, outputs). The relationship is not randomized."""
-        channel, design = self.setting(cell)
+        design = self.setting(cell)
         true = design.draw(generator, replicates)
-        reports = channel.randomize_counts(true, generator)
+        reports = design.channel.randomize_counts(true, generator)
         columns: list[Floats] = []
         for target, estimator in product(TARGETS, ESTIMATORS):
             truth = design.proportions
             if target == "file":
                 truth = design.shares_of_file(true, estimator)
-            found = intervals(channel, design, reports, target, estimator)
+            found = design.intervals(reports, target, estimator)
             columns.append(found.cover(truth).mean(axis=1))
             measures = _measures(target, estimator)
             if "variance_ratio" in measures:
-                variance = design.variance(channel, estimator)
-                columns.append((found.standard_error**2 / variance).mean(axis=1))
+                ratios = found.standard_error**2 / design.variance(estimator)
+                columns.append(ratios.mean(axis=1))
             if "bias" in measures:
                 columns += [*(found.estimate - truth).T]
             if "expected_bias" in measures:
@@ -87,8 +87,8 @@ class PramWeights:
                 columns += [np.full(replicates, each) for each in expected]
         return np.column_stack(columns)
 
-    def setting(self, cell: Cell) -> tuple[Channel, "SurveyDesign"]:
-        """Return the channel and the design of a `cell`."""
+    def setting(self, cell: Cell) -> "SurveyDesign":
+        """Return the design of a `cell`."""
         channel, _, shares = setting(self.data, cell["channel"], (CLASSES,))
         present, names = shares.sum(axis=1), self.data.domain[CLASSES].categories
         drawn = np.array([SIZES.get(name, 1) for name in names]) * present
@@ -96,18 +96,20 @@ class PramWeights:
             each, rest = divmod(cell["records"], len(names))
             drawn = each + (np.arange(len(names)) < rest)
         within, drawn = shares / present[:, None], drawn / drawn.sum()
-        return channel, SurveyDesign(present, within, drawn, cell["records"], stratified)
+        return SurveyDesign(channel, present, within, drawn, cell["records"], stratified)
 
 
 @dataclass(frozen=True, eq=False)
 class SurveyDesign:
     """A sample with replacement from classes of persons, with equal probabilities in a class.
 
-    `present` are the proportions of the classes in the population. `within`, shape (classes,
-    categories), are the proportions of the categories in each class. `drawn` are the proportions of
-    the classes in the `records` draws: expected, or fixed if `stratified`, and then nearly equal.
+    The `channel` randomizes the categories of the records, but not the classes. `present` are the
+    proportions of the classes in the population. `within`, shape (classes, categories), are the
+    proportions of the categories in each class. `drawn` are the proportions of the classes in the
+    `records` draws: expected, or fixed if `stratified`, and then nearly equal.
     """
 
+    channel: Channel
     present: Floats
     within: Floats
     drawn: Floats
@@ -146,9 +148,9 @@ class SurveyDesign:
         """Return the expectation of an `estimator` for the population; channels add no bias."""
         return self.proportions if estimator == "horvitz_thompson" else self.drawn @ self.within
 
-    def variance(self, channel: Channel, estimator: str) -> Floats:
-        """Return true variances of a weighted `estimator` with a `channel`; ratios linearized."""
-        second = channel.second_moments(channel.reported(self.within))
+    def variance(self, estimator: str) -> Floats:
+        """Return true variances of a weighted `estimator`; ratios are linearized."""
+        second = self.channel.second_moments(self.channel.reported(self.within))
         if self.stratified:
             return np.asarray((self.weights * self.present) @ (second - self.within**2))
         # The value of a draw: weight times records times its score. For a ratio, the true value is
@@ -159,22 +161,18 @@ class SurveyDesign:
             return np.asarray(values @ (second - 2 * truth * self.within + truth**2) / self.records)
         return np.asarray((values @ second - truth**2) / self.records)
 
+    def intervals(self, reports: Counts, target: Target, estimator: str) -> Intervals:
+        """Return the intervals of an `estimator` for the `target`, "population" or "file".
 
-def intervals(
-    channel: Channel, design: SurveyDesign, reports: Counts, target: Target, estimator: str
-) -> Intervals:
-    """Return the intervals of an `estimator` for the `target`, "population" or "file".
-
-    `reports`, shape (replicates, classes, categories), are counts of randomized values from the
-    `channel` and the `design`.
-    """
-    if estimator == "unweighted":
-        return confidence_intervals(reports.sum(axis=1), channel, target=target)
-    total = 1.0 if estimator == "horvitz_thompson" else None
-    weights = design.weights[:, None]
-    sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
-    if not design.stratified:
-        sums, squares = (each.sum(axis=1, keepdims=True) for each in (sums, squares))
-        records = records.sum(axis=1, keepdims=True)
-    counts = WeightedCounts(sums, squares, records)
-    return weighted_intervals(counts, channel, target=target, total=total)
+        `reports`, shape (replicates, classes, categories), are counts of randomized values.
+        """
+        if estimator == "unweighted":
+            return confidence_intervals(reports.sum(axis=1), self.channel, target=target)
+        total = 1.0 if estimator == "horvitz_thompson" else None
+        weights = self.weights[:, None]
+        sums, squares, records = reports * weights, reports * weights**2, reports.sum(axis=-1)
+        if not self.stratified:
+            sums, squares = (each.sum(axis=1, keepdims=True) for each in (sums, squares))
+            records = records.sum(axis=1, keepdims=True)
+        counts = WeightedCounts(sums, squares, records)
+        return weighted_intervals(counts, self.channel, target=target, total=total)
