@@ -9,7 +9,7 @@ SOURCE = "Nayak, Zhang and Adeshiyan, Emerging Applications of Randomized Respon
 STUDIES = {
     "pram_coverage": study.Study(".intervals.coverage:PramCoverage"),
     "pram_weights": study.Study(".intervals.weights:PramWeights"),
-    "pram_item_sets": study.Study(".intervals.item_sets:PramItemSets", datasets=()),
+    "pram_item_sets": study.Study(".intervals.item_sets:PramItemSets.drawn", datasets=()),
     "pram_invariant": study.Study(".invariant:InvariantPram"),
     "pram_joint_loss": study.Study(".joint_loss:JointLoss"),
 }

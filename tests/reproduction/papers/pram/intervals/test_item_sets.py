@@ -13,13 +13,13 @@ from tests.simulations import simulated_whole
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.pram.item_sets import item_set_supports
 
-from reproduction.papers.pram.intervals.item_sets import MEASURES, LatentClasses, PramItemSets
+from reproduction.papers.pram.intervals.item_sets import MEASURES, PramItemSets
 from reproduction.study.engine import replicate
 
-MODEL = LatentClasses(np.array([0.25, 0.75]), np.array([[0.5, 0.1, 0.9], [0.2, 0.4, 0.0]]))
+MODEL = PramItemSets(np.array([0.25, 0.75]), np.array([[0.5, 0.1, 0.9], [0.2, 0.4, 0.0]]))
 
 
-def drawn(model: LatentClasses, records: int, generator: np.random.Generator) -> np.ndarray:
+def drawn(model: PramItemSets, records: int, generator: np.random.Generator) -> np.ndarray:
     """Return true records of a model, shape (records, items)."""
     kinds = generator.choice(model.shares.size, size=records, p=model.shares)
     bought = generator.random((records, model.chances.shape[1])) < model.chances[kinds]
@@ -27,7 +27,7 @@ def drawn(model: LatentClasses, records: int, generator: np.random.Generator) ->
 
 
 def growth_of_errors(
-    model: LatentClasses, sizes: Sequence[int], epsilons: Sequence[float], records: int
+    model: PramItemSets, sizes: Sequence[int], epsilons: Sequence[float], records: int
 ) -> pd.DataFrame:
     """Return the exact standard errors of supports, by size and epsilon.
 
@@ -85,7 +85,7 @@ def test_pattern_law_by_hand() -> None:
 
 def test_records_follow_the_law() -> None:
     # 4.9 standard errors: a false alarm of 1e-6 a pattern.
-    model = LatentClasses.drawn()
+    model = PramItemSets.drawn()
     records = drawn(model, 40_000, np.random.default_rng(1))
     assert records.shape == (40_000, 40)
     for items in ((3,), (0, 20), (5, 6, 39)):
@@ -96,7 +96,7 @@ def test_records_follow_the_law() -> None:
 
 
 def test_the_model_is_the_seeds_and_favourites_are_the_most_bought() -> None:
-    model, again = LatentClasses.drawn(), LatentClasses.drawn()
+    model, again = PramItemSets.drawn(), PramItemSets.drawn()
     np.testing.assert_array_equal(model.chances, again.chances)
     assert model.chances.shape == (4, 40)
     assert model.shares.sum() == pytest.approx(1)
@@ -120,7 +120,7 @@ def cell(size: int, epsilon: float = 2.0, records: int = 20_000) -> dict[str, ob
 def test_a_run_is_what_records_give() -> None:
     # The study draws patterns; here records are drawn, randomized and mined. Means of estimates
     # and of standard errors agree within 4.9 of their standard errors.
-    study, runs, rng = PramItemSets(MODEL), 300, np.random.default_rng(2)
+    study, runs, rng = MODEL, 300, np.random.default_rng(2)
     found = study(cell(2, 1.0, 400), np.random.default_rng(3), 4000)
     named = dict(zip(MEASURES, found.T, strict=True))
     sets = MODEL.favourites(2)
@@ -144,14 +144,14 @@ def test_a_run_is_what_records_give() -> None:
 def test_supports_are_unbiased_and_covered(size: int, epsilon: float) -> None:
     # 4.9 standard errors of 2000 runs (of the mean of 4 independent sets, where it is one).
     grid = {key: [value] for key, value in cell(size, epsilon).items()}
-    found = simulated_whole(PramItemSets(), "pram_item_sets", [grid], 2000, block=500)
+    found = simulated_whole(PramItemSets.drawn(), "pram_item_sets", [grid], 2000, block=500)
     table = found.set_index("measure")["regenerated"]
     assert abs(table["bias"]) < 4.9 / math.sqrt(4 * 2000)
     slack = 4.9 * math.sqrt(0.05 * 0.95 / 2000)
     for measure in ("coverage_score", "coverage_wald"):
         assert abs(table[measure] - 0.95) < slack
     assert table["coverage_bonferroni"] > 0.95 - slack
-    expected = growth_of_errors(LatentClasses.drawn(), [size], [epsilon], 20_000).iloc[0]
+    expected = growth_of_errors(PramItemSets.drawn(), [size], [epsilon], 20_000).iloc[0]
     assert table["support"] == pytest.approx(expected["support"])
     # Of a normal error the mean size is sqrt(2 / pi) standard errors.
     of_size = math.sqrt(2 / math.pi) * table["expected_relative_error"]
@@ -162,7 +162,7 @@ def test_supports_are_unbiased_and_covered(size: int, epsilon: float) -> None:
 
 def test_growth_by_hand() -> None:
     # A single item, e^epsilon = 3: scores 3/2 and -1/2, mean squares 7/4 (present), 3/4 (absent).
-    model = LatentClasses(np.array([1.0]), np.array([[0.5, 0.25]]))
+    model = PramItemSets(np.array([1.0]), np.array([[0.5, 0.25]]))
     one, two = growth_of_errors(model, [1, 2], [math.log(3)], 100).to_dict("records")
     assert one["standard_error"] == pytest.approx(math.sqrt((0.5 * 7 + 0.5 * 3) / 4 - 0.25) / 10)
     assert one["without"] == pytest.approx(0.05)
@@ -174,7 +174,7 @@ def test_growth_by_hand() -> None:
 
 
 def test_sets_of_four_and_more_are_hopeless_at_an_epsilon_of_one() -> None:
-    table = growth_of_errors(LatentClasses.drawn(), range(1, 7), [0.5, 1.0], 20_000)
+    table = growth_of_errors(PramItemSets.drawn(), range(1, 7), [0.5, 1.0], 20_000)
     relative = table.assign(relative=table["standard_error"] / table["support"]).pivot(
         index="size", columns="epsilon", values="relative"
     )
@@ -186,8 +186,8 @@ def test_sets_of_four_and_more_are_hopeless_at_an_epsilon_of_one() -> None:
 
 
 def test_runs_depend_on_the_stream_alone() -> None:
-    study = PramItemSets()
+    study = PramItemSets.drawn()
     runs = replicate(study, 1, "pram_item_sets", cell(3), replicates=30, block=20)
     assert runs.shape == (30, len(study.outputs(cell(3))))
-    again = replicate(PramItemSets(), 1, "pram_item_sets", cell(3), replicates=20, block=20)
+    again = replicate(PramItemSets.drawn(), 1, "pram_item_sets", cell(3), replicates=20, block=20)
     np.testing.assert_array_equal(runs[:20], again)

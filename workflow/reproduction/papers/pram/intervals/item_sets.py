@@ -8,7 +8,7 @@ randomized patterns of its favourite items: one multinomial with the distributio
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,18 +28,18 @@ MEASURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class LatentClasses:
-    """A model with clients of several kinds. Given the kind, items are independent.
+class PramItemSets:
+    """Simulator of estimated supports for clients of several kinds.
 
     `shares` are the proportions of the kinds. `chances`, shape (kinds, items), are the
-    probabilities that they buy each item.
+    probabilities that they buy each item. Given the kind, items are independent.
     """
 
     shares: Floats
     chances: Floats
 
     @classmethod
-    def drawn(cls) -> "LatentClasses":
+    def drawn(cls) -> "PramItemSets":
         """Draw 4 kinds with seed 2016: `shares` by Dirichlet(5, ...), `chances` by Beta(.5, 2)."""
         generator = np.random.default_rng(2016)
         shares = generator.dirichlet(np.full(4, 5.0))
@@ -58,13 +58,6 @@ class LatentClasses:
         """Return the `size` most probable items of each kind."""
         order = np.argsort(-self.chances, axis=1, kind="stable")
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
-
-
-@dataclass(frozen=True, eq=False)
-class PramItemSets:
-    """Simulator of estimated supports in a `model`, by default `LatentClasses.drawn`."""
-
-    model: LatentClasses = field(default_factory=LatentClasses.drawn)
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
         """Return the name of each output of a `cell`: a mean over the item sets of one size.
@@ -85,10 +78,10 @@ class PramItemSets:
         channel = ProductChannel((KeepOrReplace.of_epsilon(2, cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))
         last[0, -1] = 1.0
-        sets = self.model.favourites(size)
+        sets = self.favourites(size)
         found = np.empty((len(sets), len(MEASURES), replicates))
         for number, items in enumerate(sets):
-            true = self.model.pattern_law(items)
+            true = self.pattern_law(items)
             law, support = channel.reported(true), true[-1]
             spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
             reports = multinomial(generator, np.full(replicates, records), law)
