@@ -61,10 +61,12 @@ def of_joint_loss(data: Microdata, few: bool) -> Tables:
 
 
 def of_breaches(data: Microdata, few: bool) -> Tables:
-    masses = pram_breaches.MASSES[:2] if few else pram_breaches.MASSES
-    epsilons = (1.0,) if few else pram_breaches.EPSILONS
-    bounds = pram_breaches.bound_table(epsilons=epsilons)
-    return [bounds, pram_breaches.approach_table(masses=masses)]
+    bounds, approach = pram_breaches.bound_table(), pram_breaches.approach_table()
+    return (
+        [bounds[bounds["epsilon"] == 1], approach[approach["mass"] < 0.99]]
+        if few
+        else [bounds, approach]
+    )
 
 
 def of_design(data: Microdata, few: bool) -> Tables:
