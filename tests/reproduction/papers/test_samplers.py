@@ -25,7 +25,7 @@ def channels() -> dict[str, Channel]:
 
 
 def test_the_samplers_that_ship_pass(channels: dict[str, Channel]) -> None:
-    table = audit_samplers("r", channels, 1, draws=50_000)
+    table = audit_samplers({"r": channels}, 1, draws=50_000)
     assert tuple(table) == SAMPLER_COLUMNS
     assert len(table) == len(channels) == 2
     assert table["holds"].all()
@@ -34,8 +34,8 @@ def test_the_samplers_that_ship_pass(channels: dict[str, Channel]) -> None:
 
 def test_the_test_is_the_same_for_the_same_seed(channels: dict[str, Channel]) -> None:
     pd.testing.assert_frame_equal(
-        audit_samplers("r", channels, 1, draws=5_000),
-        audit_samplers("r", channels, 1, draws=5_000),
+        audit_samplers({"r": channels}, 1, draws=5_000),
+        audit_samplers({"r": channels}, 1, draws=5_000),
     )
 
 
@@ -47,12 +47,12 @@ def test_a_sampler_that_keeps_too_often_is_caught(
         return np.where(replaced, column.words() % self.size, codes)
 
     monkeypatch.setattr(KeepOrReplace, "randomize_keyed", randomize)
-    assert not audit_samplers("r", channels, 1)["holds"].any()
+    assert not audit_samplers({"r": channels}, 1)["holds"].any()
 
 
 def test_a_sampler_with_an_impossible_value_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     channels: dict[str, Channel] = {"x": KeepOrReplace(1.0, np.zeros(3))}
-    assert audit_samplers("r", channels, 1, draws=1000)["holds"].all()
+    assert audit_samplers({"r": channels}, 1, draws=1000)["holds"].all()
 
     def randomize(self: KeepOrReplace, codes: np.ndarray, column: KeyedColumn) -> np.ndarray:
         values = codes.copy()
@@ -60,6 +60,6 @@ def test_a_sampler_with_an_impossible_value_is_caught(monkeypatch: pytest.Monkey
         return values
 
     monkeypatch.setattr(KeepOrReplace, "randomize_keyed", randomize)
-    table = audit_samplers("r", channels, 1, draws=1000)
+    table = audit_samplers({"r": channels}, 1, draws=1000)
     assert (table["impossible"] == 1).all()
     assert not table["holds"].any()

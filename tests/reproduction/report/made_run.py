@@ -348,7 +348,7 @@ def tested_samplers(public: Path) -> pd.DataFrame:
     """Return the comparison of a release's samplers with their matrices, from few draws."""
     document = read_json(public / "plan.json")
     channels = plan_from_json(document).channels()
-    return audit_samplers(document["release"]["name"], channels, 1, draws=2000)
+    return audit_samplers({document["release"]["name"]: channels}, 1, draws=2000)
 
 
 def write_run(folder: Path, data: Microdata) -> SimpleNamespace:

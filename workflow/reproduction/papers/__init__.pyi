@@ -20,8 +20,5 @@ from .catalog import (
     names_of_tables as names_of_tables,
 )
 from .protocols import audited_protocols as audited_protocols
-from .samplers import (
-    SAMPLER_COLUMNS as SAMPLER_COLUMNS,
-    audit_samplers as audit_samplers,
-)
+from .samplers import audit_samplers as audit_samplers
 from .sections import counted as counted

@@ -16,17 +16,18 @@ SAMPLER_COLUMNS = ("release", "cluster", "cells", *(x.name for x in fields(Sampl
 
 
 def audit_samplers(
-    release: str, channels: Mapping[str, Channel], root_seed: int, draws: int = 400_000
+    releases: Mapping[str, Mapping[str, Channel]], root_seed: int, draws: int = 400_000
 ) -> pd.DataFrame:
-    """Draw from each channel of a `release`, and compare the draws with its matrix.
+    """Draw from each channel of all `releases`, by name, and compare the draws with its matrix.
 
-    The keys of `channels` name the columns that each randomizes. The number of `draws` is divided
+    The keys of channels name the columns that each randomizes. The number of `draws` is divided
     equally between the rows of a matrix; their random streams depend on the `root_seed`. The result
     has one row per channel, with `SAMPLER_COLUMNS`. It ``holds`` if no draw has probability 0 and
     the p-value is above `RAREST`.
     """
     rows = []
-    for name, channel in channels.items():
+    every = ((release, *of) for release, channels in releases.items() for of in channels.items())
+    for release, name, channel in every:
         key = key_from_seed(root_seed, "audit of samplers", release, name)
         randomize = partial(channel.report, chance=key.draws("audit"), names=(name,))
         test = audit_sampler(randomize, channel.matrix(), max(draws // channel.size, 1))

@@ -152,11 +152,8 @@ METHODS = {
     "idp_cbls_prose": look("#9aa1a9", marker="v", label="iDP-CBLS, sensitivity of the text"),
 }
 PANELS = {
-    # unit, all attributes: title
-    ("centroid", False): names.UNITS["centroid"],
-    ("attribute", False): names.UNITS["attribute"],
-    ("attribute", True): "all centroids of all attributes",
-    ("record", False): names.UNITS["record"],
+    **{"centroid": names.UNITS["centroid"], "attribute": names.UNITS["attribute"]},
+    **{names.ALL: "all centroids of all attributes", "record": names.UNITS["record"]},
 }
 READINGS = {
     names.FIXED_SCALE: look(style.INK, label="scale frozen (exact)"),
@@ -172,6 +169,8 @@ def audit(table: pd.DataFrame) -> Figure:
     shown = where(table, epsilon=largest, domain_factor=factor, domain="public")
     shown = where(shown, clusters=names.RECLUSTERED)
     shown = shown[~names.noted(shown, names.CERTIFICATE) & ~names.noted(shown, names.SHUFFLED)]
+    together = (shown["unit"] == "attribute") & (shown["attribute"] == names.ALL)
+    shown = shown.assign(unit=shown["unit"].mask(together, names.ALL))
     finite = shown["times_claimed"][np.isfinite(shown["times_claimed"])]
     infinite = 10 ** (np.ceil(np.log10(finite.max())) + 0.7)
 
@@ -180,10 +179,8 @@ def audit(table: pd.DataFrame) -> Figure:
     def text(value: float) -> str:
         return "infinite" if value >= infinite * 0.99 else f"{value:,.0f}"
 
-    def panel(axis: Axes, dataset: str, column: tuple[str, bool]) -> None:
-        part = where(shown, dataset=dataset, unit=column[0])
-        if column[0] == "attribute":
-            part = part[(part["attribute"] == names.ALL) == column[1]]
+    def panel(axis: Axes, dataset: str, unit: str) -> None:
+        part = where(shown, dataset=dataset, unit=unit)
         axis.axhline(1, color=style.INK, linewidth=1)
         axis.axhspan(infinite / 2.5, infinite * 2.5, color=style.GRID, alpha=0.6, linewidth=0)
         for (method, options), reading in product(METHODS.items(), READINGS):
