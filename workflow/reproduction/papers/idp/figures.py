@@ -232,10 +232,7 @@ def attacks(table: pd.DataFrame) -> Figure:
     grid, looks = np.geomspace(0.006, 1.7, 80), {"dp": LAPLACE, **METHODS}
 
     def panel(axis: Axes, dataset: str, name: str) -> None:
-        kind, own = names.ATTACKS[name], where(shown, dataset=dataset)
-        part = own[(own["reading"] == kind.reading) | (own["method"] == "dp")]
-        part = where(part, attack=kind.attack)
-        part = part[part["neighbour"].str.contains(kind.neighbour)]
+        part = names.ATTACKS[name].rows_of(where(shown, dataset=dataset))
         axis.plot(grid, 1 / (1 + np.exp(-grid)), color=style.INK, linewidth=1)
         shifts = np.geomspace(0.88, 1.14, len(looks))
         for shift, (method, options) in zip(shifts, looks.items(), strict=True):

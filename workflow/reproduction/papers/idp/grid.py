@@ -100,9 +100,8 @@ def _coverage(
 
     def statistics(distributions: Floats) -> Floats:
         means = estimation.grid_means(distributions, scale)[..., None]
-        return np.concatenate(
-            [means, estimation.grid_quantiles(distributions, scale, 0.5)], axis=-1
-        )
+        quantiles = estimation.grid_quantiles(distributions, scale, 0.5)
+        return np.concatenate([means, quantiles], axis=-1)
 
     right = statistics(truth)
     intervals = partial(estimation.bootstrap_intervals, resamples=resamples, rise=RISE)

@@ -74,8 +74,9 @@ class Attack:
     title: str
 
     def rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of this attack in a `table`."""
-        part = where(table, attack=self.attack, reading=self.reading)
+        """Return the rows of this attack in a `table`; the scale of plain noise is always fixed."""
+        part = where(table, attack=self.attack)
+        part = part[(part["reading"] == self.reading) | (part["method"] == "dp")]
         return part[part["neighbour"].str.contains(self.neighbour, regex=False)]
 
 
