@@ -12,7 +12,7 @@ import scipy
 from deniable.arrays import Floats
 from deniable.channels import MAX_EPSILON, Channel, as_written, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.blocks import NEARLY_NONE, Block, BlockPart, ExpectedTable, mean_excess
+from deniable.plans.blocks import NEARLY_NONE, Block, BlockPart, ExpectedTable
 from deniable.plans.choosing import BEST, DESIGNED, Choice, choose
 from deniable.privacy import Allocation, allocate, allocate_by_size
 
@@ -174,7 +174,8 @@ def _optimum(
     free = list(dict.fromkeys(number for number, _ in parts))
 
     def error(found: Mapping[int, float]) -> float:
-        return mean_excess(expected, fixed | {each: moment(each, found[each[0]]) for each in parts})
+        moments = fixed | {part: moment(part, found[part[0]]) for part in parts}
+        return sum(table.excess(moments) for table in expected)
 
     found = [low | {number: start[number] for number in free} for start in starts]
     found = [each for each in found if all(each[number] >= low[number] for number in free)]

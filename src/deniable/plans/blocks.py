@@ -15,7 +15,6 @@ import numpy as np
 from deniable.arrays import Counts, Flags, Floats
 from deniable.channels import Channel, rounded_down
 from deniable.errors import DeniableError, refuse_unknown, shown
-from deniable.estimation import Z_95
 from deniable.records import Attribute, Domain, connected, possible_cells
 from deniable.responses import holds_wider_points
 from deniable.schema import Column, RecordBatch, Schema, weights_of
@@ -179,35 +178,22 @@ class ExpectedTable:
             math.prod(blocks[number].number_of_shares(part) for number, part in parts),
         )
 
-    def excess(self, moments: Mapping[BlockPart, float]) -> float:
+    def excess(self, moments: Mapping[BlockPart, float], asked: float = 1.0) -> float:
         """Return n times the mean variance that randomization adds to the table's proportions.
 
         Closed form, from the `Block.second_moments` of its parts (`moments`): the mean of the
         diagonal of D' diag(lambda) D - diag(pi). D is the inverse of the product of the blocks'
-        channels. Blocks count as independent of each other.
+        channels. Blocks count as independent of each other. If only a proportion of the records is
+        `asked`, the result includes the error by the choice of these records.
         """
-        return max(math.prod(moments[part] for part in self.parts) - self.held, 0.0) / self.shares
+        moment = math.prod(moments[part] for part in self.parts)
+        by_choice = (moment - self.squares) * (1 / asked - 1)
+        return (max(moment - self.held, 0.0) + by_choice) / self.shares
 
     @property
     def sampling(self) -> float:
         """N times the mean variance of the table's proportions by sampling alone."""
         return max(self.held - self.squares, 0.0) / self.shares
-
-    def half_width(self, moments: Mapping[BlockPart, float], records: float) -> float:
-        """Return the expected half-width of 95 % intervals of the table's proportions.
-
-        It is 1.96 times the root of their mean variance in so many `records`, by their sampling
-        from a population and by randomization; `moments` are as in `excess`.
-        """
-        return Z_95 * math.sqrt((self.excess(moments) + self.sampling) / records)
-
-
-def mean_excess(tables: Sequence[ExpectedTable], moments: Mapping[BlockPart, float]) -> float:
-    """Return the mean over `tables` of `ExpectedTable.excess`, by the `moments` of their parts.
-
-    `deniable compare` prints the square root of its n-th part.
-    """
-    return sum(table.excess(moments) for table in tables) / len(tables)
 
 
 def refuse_unknown_columns(known: Sequence[str], lists: Sequence[Sequence[str]]) -> None:

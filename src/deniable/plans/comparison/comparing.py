@@ -1,10 +1,11 @@
 """Expected errors of each mechanism at each epsilon, for the data owner, without random draws."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -12,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import MAKERS, rounded_up
+from deniable.channels import MAKERS, ProductChannel, rounded_up
 from deniable.errors import DeniableError, MissingExtraError, named_types
 from deniable.estimation import Z_95
-from deniable.plans.allocation import Chooser, Split, allocate_to_blocks
+from deniable.plans.allocation import Split, Tables, allocate_to_blocks
 from deniable.plans.blocks import (
     MAX_CLUSTER,
     Block,
@@ -26,9 +27,8 @@ from deniable.plans.blocks import (
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
-from deniable.plans.comparison.expected import guess_of, note_on_guesses
-from deniable.plans.comparison.in_forms import FormErrors
-from deniable.plans.making import protocol_of, with_distributions
+from deniable.plans.comparison.expected import errors_in_forms, guess_of, note_on_guesses
+from deniable.plans.making import with_distributions
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
@@ -41,6 +41,7 @@ BY_DATA = (
 BY_PRIOR = "Chosen by a public prior: only the number of records is used."
 Chosen = tuple[Block, float, Choice | None]
 """A block, its epsilon and its channel; None if it is left out."""
+Excess = Callable[[tuple[str, ...]], float]
 WAYS: tuple[tuple[str, Split], ...] = (
     *((BEST, "even"), (BEST, "size"), (BEST, "optimal")),
     *((kind, "even") for kind in MECHANISMS if kind != INVARIANT),
@@ -130,106 +131,129 @@ def compare(
     stated = [tuple(table) for table in tables]
     refuse_unknown_columns(schema.domain().names, [*stated, tuple(prior or {})])
     file = source if isinstance(source, RecordsFile) else RecordsFile.open(source, schema)
+    if not file.records:
+        raise DeniableError("the file has no records for a comparison; give a file with records")
     groupings = [tuple(map(tuple, clusters))]
     named = [name for table in stated for name in table]
-    if not clusters and not shares and len(named) == len(set(named)) > len(stated):
-        domain = schema.domain()
-        if all(domain.project(table).size <= MAX_CLUSTER for table in stated):
-            groupings.append(tuple(stated))
-    records, blocks_by_clusters = file.records, {}
-    if not records:
-        raise DeniableError("the file has no records for a comparison; give a file with records")
+    apart = not clusters and not shares and len(named) == len(set(named)) > len(stated)
+    if apart and all(schema.domain().project(table).size <= MAX_CLUSTER for table in stated):
+        groupings.append(tuple(stated))
+    options: dict[str, Any] = {"floor": floor, "shares": shares}
+    groups = []
     for each in groupings:
         blocks = blocks_of(schema, each, responses, prior or {})
-        label = "; ".join(" x ".join(cluster) for cluster in each)
-        blocks_by_clusters[label] = _at_originals(blocks, file) if prior is None else blocks
-    found, absent, kinds = [], dict[str, str](), list[dict[str, str]]()
+        if prior is None:  # original distributions, with matrices designed as without them
+            public = [replace(block, designed_for=block.fitting_prior) for block in blocks]
+            blocks = with_distributions(public, file)
+        groups.append(_Group(schema, each, blocks, stated, file.records, options))
+    found, errors, reasons, kinds, absent = [], [], [], [], dict[str, str]()
     for epsilon in epsilons:
         progress(epsilon)
-        rows, chosen, budget = [], [], epsilon_of_record(schema, epsilon)
-        allocated = partial(allocate_to_blocks, floor=floor, shares=shares)
-        chooser = cache(partial(choose, designs=True))
-        for label, blocks in blocks_by_clusters.items():
-            for mechanism, split in WAYS:
-                try:
-                    way = _chosen(blocks, mechanism, split, budget, stated, allocated, chooser)
-                except MissingExtraError as error:
-                    absent[mechanism] = f"{mechanism} is not compared: {error}"
-                    continue
-                if mechanism in (BEST, *(choice.kind for *_, choice in way if choice)):
-                    row = _row(schema, way, stated, records, (epsilon, mechanism, split))
-                    rows.append(row | {"clusters": label})
-                    chosen.append(way)
-            for ask in () if floor or shares else ASKED:
-                with suppress(DeniableError):  # of too few or too many columns
-                    found_in = FormErrors(schema, blocks, ask, budget)
-                    about, exact = (epsilon, BEST, f"{ASK}{ask}"), found_in.forms.epsilon
-                    of = blocks, found_in.excess
-                    row = _numbers(schema, of, exact, about, stated, records)
-                    rows.append(row | {"clusters": label})
-                    chosen.append([])
-        found.append(_marked(rows, stated))
-        recommended = int(found[-1][0]["recommended"].argmax())
-        kinds.append(_kinds_to_name(chosen[recommended], designs=bool(prior)))
-    wanted = [*((name,) for name in schema.domain().names), *stated]
-    errors = pd.concat([_errors(schema, wanted, each, records) for each, _ in found])
-    table, repeated = _without_repeats(pd.concat([each for each, _ in found], ignore_index=True))
-    chosen_from = BY_DATA if prior is None else BY_PRIOR
-    notes = (note_on_guesses(each) for _, each in errors.groupby("epsilon", sort=False))
-    reasons = tuple(
-        f"{reason}. {note}" if note else reason
-        for (_, reason), note in zip(found, notes, strict=True)
-    )
+        rows, ways = zip(
+            *(row for each in groups for row in each.rows(epsilon, absent)), strict=True
+        )
+        best, reason = _recommended(rows, stated)
+        found.append(pd.DataFrame(rows).assign(recommended=np.arange(len(rows)) == best))
+        errors.append(_errors(schema, stated, rows[best], file.records))
+        note = note_on_guesses(errors[-1])
+        reasons.append(f"{reason}. {note}" if note else reason)
+        kinds.append(_kinds_to_name(ways[best], designs=bool(prior)))
+    table, repeated = _without_repeats(pd.concat(found, ignore_index=True))
     return MechanismComparison(
         table,
-        reasons,
-        errors,
-        chosen_from,
-        records,
+        tuple(reasons),
+        pd.concat(errors),
+        BY_DATA if prior is None else BY_PRIOR,
+        file.records,
         tuple(absent.values()),
         repeated,
         tuple(kinds),
     )
 
 
-def _at_originals(blocks: Sequence[Block], file: RecordsFile) -> tuple[Block, ...]:
-    """Return the blocks at the original distributions, with matrices designed as without them."""
-    public = [replace(block, designed_for=block.fitting_prior) for block in blocks]
-    return with_distributions(public, file)
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The columns in `clusters` and `blocks`, whose mechanisms are compared."""
+
+    schema: Schema
+    clusters: Tables
+    blocks: Sequence[Block]
+    stated: Tables
+    records: int
+    options: Mapping[str, Any]  # of `allocate_to_blocks`
+
+    @cached_property
+    def _expected(self) -> dict[tuple[str, ...], ExpectedTable]:
+        names = self.schema.domain().names
+        tables = [*((name,) for name in names), *combinations(names, 2), *self.stated]
+        return {table: ExpectedTable.of(self.blocks, table) for table in tables}
+
+    def rows(
+        self, epsilon: float, absent: dict[str, str]
+    ) -> Iterator[tuple[dict[str, Any], list[Chosen]]]:
+        """Yield each row at an `epsilon` and its channels, none for a split questionnaire.
+
+        `absent` receives the mechanisms for which an extra is missing.
+        """
+        budget = epsilon_of_record(self.schema, epsilon)
+        chooser = cache(partial(choose, designs=True))
+        for mechanism, split in WAYS:
+            numeric = mechanism in (BEST, "generalized-rr") or getattr(
+                MAKERS.get(mechanism), "on_grid", False
+            )
+            kinds = [mechanism if numeric or not block.number else BEST for block in self.blocks]
+            try:
+                epsilons = allocate_to_blocks(
+                    self.blocks, kinds, budget, split, self.stated, **self.options
+                )
+                way: list[Chosen] = [
+                    (block, own, chooser(block, own, kind) if own or block.size == 1 else None)
+                    for block, kind, own in zip(self.blocks, kinds, epsilons, strict=True)
+                ]
+            except MissingExtraError as error:
+                absent[mechanism] = f"{mechanism} is not compared: {error}"
+                continue
+            if mechanism in (BEST, *(choice.kind for *_, choice in way if choice)):
+                yield self._row((epsilon, mechanism, split), *_errors_of(way, self._expected)), way
+        for ask in () if any(self.options.values()) else ASKED:
+            with suppress(DeniableError):  # of too few or too many columns
+                forms, excess = errors_in_forms(self.schema, self.blocks, ask, budget)
+                yield self._row((epsilon, BEST, f"{ASK}{ask}"), forms.epsilon, excess), []
+
+    def _row(
+        self, about: tuple[float, str, str], exact: float, excess: Excess, left_out: str = ""
+    ) -> dict[str, Any]:
+        exact = rounded_up(Fraction(exact) * self.schema.records_per_unit)
+        names = self.schema.domain().names
+        margins, pairs = [(name,) for name in names], [*combinations(names, 2)]
+        errors: dict[str, Tables] = {"margins": margins, "pairs": pairs}
+        points = {f"{name}_points": tables for name, tables in errors.items()}
+        errors |= {" x ".join(table): [table] for table in self.stated}
+        points |= {f"points {' x '.join(table)}": [table] for table in [*margins, *self.stated]}
+        added = {table: excess(table) for table in self._expected}
+        both = {table: own + self._expected[table].sampling for table, own in added.items()}
+
+        def root_mean(squares: Mapping[tuple[str, ...], float], tables: Tables) -> float:
+            own = [squares[table] for table in tables]
+            return float(np.sqrt(np.mean(own) / self.records)) if own else math.nan
+
+        return {
+            "epsilon": float(about[0]),
+            "exact_epsilon": exact,
+            "mechanism": about[1],
+            "split": about[2],
+            "clusters": "; ".join(" x ".join(cluster) for cluster in self.clusters),
+            "left_out": left_out,
+            "posterior_of_1_percent": float(largest_posterior(PRIOR_PROBABILITY, np.exp(exact))),
+            **{name: root_mean(added, tables) for name, tables in errors.items()},
+            **{name: 100 * Z_95 * root_mean(both, tables) for name, tables in points.items()},
+        }
 
 
-def _chosen(
-    blocks: Sequence[Block],
-    mechanism: str,
-    split: Split,
-    epsilon: float,
-    tables: Sequence[tuple[str, ...]],
-    allocated: Callable[..., tuple[float, ...]],
-    chooser: Chooser,
-) -> list[Chosen]:
-    """Return the blocks with their epsilons and channels, for all that can have a mechanism."""
-    numeric = mechanism in (BEST, "generalized-rr") or getattr(
-        MAKERS.get(mechanism), "on_grid", False
-    )
-    kinds = [mechanism if numeric or not block.number else BEST for block in blocks]
-    epsilons = allocated(blocks, kinds, epsilon, split, tables)
-    return [
-        (block, own, chooser(block, own, kind) if own or block.size == 1 else None)
-        for block, kind, own in zip(blocks, kinds, epsilons, strict=True)
-    ]
-
-
-def _row(
-    schema: Schema,
-    way: Sequence[Chosen],
-    tables: Sequence[tuple[str, ...]],
-    records: int,
-    about: tuple[float, str, Split],
-) -> dict[str, Any]:
-    """Return the epsilons and errors of blocks with channels; `about` begins the row."""
-    pairs = [(block, choice) for block, _, choice in way if choice is not None]
-    released = schema.only([name for block, _ in pairs for name in block.names])
-    exact = protocol_of(released, *zip(*pairs, strict=True)).epsilon
+def _errors_of(
+    way: Sequence[Chosen], expected: Mapping[tuple[str, ...], ExpectedTable]
+) -> tuple[float, Excess, str]:
+    """Return the epsilon of a record, `ExpectedTable.excess` by table, and the columns left out."""
 
     @cache
     def moment(number: int, part: tuple[str, ...]) -> float:
@@ -237,60 +261,21 @@ def _row(
         return block.second_moments(choice.channel, part) if choice else np.nan
 
     def excess(names: tuple[str, ...]) -> float:
-        table = ExpectedTable.of([block for block, *_ in way], names)
-        return table.excess({each: moment(*each) for each in table.parts})
+        return expected[names].excess({part: moment(*part) for part in expected[names].parts})
 
-    left_out = ", ".join(block.label for block, _, choice in way if choice is None)
-    of = [block for block, *_ in way], cache(excess)
-    return _numbers(schema, of, exact, about, tables, records) | {"left_out": left_out}
-
-
-def _numbers(
-    schema: Schema,
-    of: tuple[Sequence[Block], Callable[[tuple[str, ...]], float]],
-    exact: float,
-    about: tuple[float, str, str],
-    tables: Sequence[tuple[str, ...]],
-    records: int,
-) -> dict[str, Any]:
-    names, (blocks, excess) = schema.domain().names, of
-    margins, pairs = [(name,) for name in names], list(combinations(names, 2))
-    exact = rounded_up(Fraction(exact) * schema.records_per_unit)
-
-    def error(asked: Sequence[tuple[str, ...]]) -> float:
-        return float(np.sqrt(np.mean([*map(excess, asked)]) / records)) if asked else float("nan")
-
-    def points(asked: Sequence[tuple[str, ...]]) -> float:
-        squares = [excess(each) + ExpectedTable.of(blocks, each).sampling for each in asked]
-        return float(100 * Z_95 * np.sqrt(np.mean(squares) / records)) if asked else float("nan")
-
-    return {
-        "epsilon": float(about[0]),
-        "exact_epsilon": exact,
-        "mechanism": about[1],
-        "split": about[2],
-        "clusters": "",
-        "left_out": "",
-        "posterior_of_1_percent": float(largest_posterior(PRIOR_PROBABILITY, float(np.exp(exact)))),
-        "margins": error(margins),
-        "pairs": error(pairs),
-        **{" x ".join(table): error([table]) for table in tables},
-        "margins_points": points(margins),
-        "pairs_points": points(pairs),
-        **{f"points {' x '.join(table)}": points([table]) for table in [*margins, *tables]},
-    }
+    exact = ProductChannel(tuple(choice.channel for *_, choice in way if choice)).epsilon
+    return exact, excess, ", ".join(block.label for block, _, choice in way if choice is None)
 
 
 def _errors(
-    schema: Schema, tables: Sequence[tuple[str, ...]], rows: pd.DataFrame, records: int
+    schema: Schema, tables: Sequence[tuple[str, ...]], row: Mapping[str, Any], records: int
 ) -> pd.DataFrame:
-    """Return the expected errors of the recommended one of the `rows` of an epsilon."""
-    (row,) = rows[rows["recommended"]].to_dict("records")
-    labels = list(dict.fromkeys(" x ".join(table) for table in tables))
-    guesses = {" x ".join(table): 100 * guess_of(schema, table) for table in tables}
-    own = [float(row[f"points {label}"]) for label in labels]
-    found = pd.DataFrame({"epsilon": row["epsilon"], "columns": labels, "records": records})
-    found = found.assign(points=own, guess=[guesses[label] for label in labels])
+    """Return the expected errors of a `row` for each column and each of the `tables`."""
+    columns = [(name,) for name in schema.domain().names]
+    wanted = {" x ".join(table): table for table in [*columns, *tables]}
+    found = pd.DataFrame({"epsilon": row["epsilon"], "columns": [*wanted], "records": records})
+    found["points"] = [row[f"points {label}"] for label in wanted]
+    found["guess"] = [100 * guess_of(schema, table) for table in wanted.values()]
     return found.assign(informative=~(found["points"] > found["guess"]))
 
 
@@ -312,10 +297,10 @@ def _label(row: Mapping[str, Any]) -> str:
     return f"{row['mechanism']}, {split}{clusters}"
 
 
-def _marked(
+def _recommended(
     rows: Sequence[dict[str, Any]], tables: Sequence[tuple[str, ...]]
-) -> tuple[pd.DataFrame, str]:
-    """Return the rows of one epsilon, with the recommended one marked, and its reason."""
+) -> tuple[int, str]:
+    """Return the number of the recommended one of the `rows` of an epsilon, and the reason."""
     labels = [" x ".join(table) for table in tables]
     names = [f"points {label}" for label in labels] or ["margins_points"]
     squares = np.array([[row[name] ** 2 for name in names] for row in rows])
@@ -333,7 +318,7 @@ def _marked(
         reason += f". It leaves out {left_out}, which are in no table"
     elif np.isnan(rows[best]["pairs"]) and not np.isnan(rows[0]["pairs"]):
         reason += ". Tables of other columns cannot be estimated, so state those that you need"
-    return pd.DataFrame(rows).assign(recommended=np.arange(len(rows)) == best), reason
+    return best, reason
 
 
 def _without_repeats(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:

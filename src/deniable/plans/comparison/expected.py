@@ -4,21 +4,24 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import reduce
+from functools import cache, reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import MAX_EPSILON
+from deniable.channels import MAX_EPSILON, Channel
 from deniable.errors import ChannelError, DeniableError
-from deniable.estimation import guess_half_width
-from deniable.plans.blocks import Block, ExpectedTable
+from deniable.estimation import Z_95, guess_half_width
+from deniable.plans.blocks import MAX_CLUSTER, Block, ExpectedTable
+from deniable.plans.choosing import BEST
 from deniable.plans.interface import Plan
 from deniable.plans.making import make_plan
-from deniable.plans.questionnaire import make_questionnaire
-from deniable.responses import Table
+from deniable.plans.questionnaire import choose_in_forms, forms_of, make_questionnaire
+from deniable.records import Domain, possible_cells
+from deniable.responses import Forms, Table, cells_of
 from deniable.schema import Schema
 
 REMEDIES = (
@@ -91,14 +94,21 @@ def _errors(
         raise DeniableError(f"records: {answering}; errors need 2 or more records, so give these")
     columns = plan.schema_of_tables.randomized
     points = {each.name: len(each.points) for each in columns if each.on_grid}
+    priors = prior or {}
     rows = []
     for names in dict.fromkeys(tables):
-        table = plan.table_of(names)
-        asked = answering * table.asked
-        error = 100 * _half_width(table, points, prior or {}, asked)
+        table, blocks = plan.table_of(names), []
+        for cells in (side.cells for side in table.sides):
+            own = [np.asarray(priors.get(e.name, np.full(e.size, 1 / e.size))) for e in cells]
+            grids = {name: points[name] for name in cells.names if name in points}
+            blocks.append(Block(cells, grids, reduce(np.multiply.outer, own).reshape(-1)))
+        try:
+            error = 100 * (Z_95 * math.sqrt(sum(_excess(table, blocks)) / answering))
+        except ChannelError:  # an invariant matrix may be singular
+            error = math.nan
         guess = 100 * guess_of(plan.schema_of_tables, names)
         # A comparison with NaN is false.
-        rows.append((table.label, round(asked), error, guess, not error > guess))
+        rows.append((table.label, round(answering * table.asked), error, guess, not error > guess))
     return pd.DataFrame(rows, columns=["columns", "records", "points", "guess", "informative"])
 
 
@@ -218,23 +228,63 @@ def guess_of(schema: Schema, names: Sequence[str]) -> float:
     return guess_half_width(math.prod(2 if c.on_grid else c.attribute().size for c in columns))
 
 
-def _half_width(
-    table: Table, points: Mapping[str, int], prior: Mapping[str, Floats], records: float
-) -> float:
-    blocks = []
-    for side in table.sides:
-        own = (
-            np.asarray(prior.get(each.name, np.full(each.size, 1 / each.size)))
-            for each in side.cells
+def errors_in_forms(
+    schema: Schema, blocks: Sequence[Block], ask: int | str, epsilon: float
+) -> tuple[Forms, Callable[[Names], float]]:
+    """Return the forms of a questionnaire with the best mechanisms, and their expected errors.
+
+    `ask` and `epsilon` are as in `make_questionnaire`, and the `blocks` are the columns and
+    clusters of the `schema`. The errors are `ExpectedTable.excess` by the names of a table, and NaN
+    for a table without a form. Raises `DeniableError` if there are no such forms, or too many.
+    """
+    found, kind = forms_of(schema, ask, [block.names for block in blocks]), BEST
+    if ask == "pairs":  # keep or replace is the best mechanism of all clusters
+        blocks, kind = (
+            [_joined(schema, *pair) for pair in combinations(blocks, 2)],
+            "generalized-rr",
         )
-        grids = {name: points[name] for name in side.cells.names if name in points}
-        blocks.append(Block(side.cells, grids, reduce(np.multiply.outer, own).reshape(-1)))
+    forms, _ = choose_in_forms(schema, found, blocks, [kind] * len(blocks), epsilon, "even", ())
+
+    @cache
+    def block_of(cells: Domain) -> Block:
+        whole = next(each for each in blocks if {*cells.names} <= {*each.names})
+        prior = np.bincount(cells_of(whole.part, cells), whole.prior, cells.size).astype(float)
+        points = {name: of for name, of in whole.points.items() if name in cells.names}
+        possible = whole.possible if cells == whole.part else None
+        return Block(cells, points, prior, possible=possible)
+
+    moment = cache(Block.second_moments)
+
+    def excess(names: Names) -> float:
+        try:
+            table, _ = forms.table(names)
+        except DeniableError:
+            return math.nan
+        own = [block_of(side.cells) for side in table.sides]
+        return _excess(table, own, moment)[0]
+
+    return forms, excess
+
+
+def _joined(schema: Schema, first: Block, second: Block) -> Block:
+    """Return a cluster of two blocks, whose columns count as independent."""
+    part = Domain((*first.part, *second.part))
+    if part.size > MAX_CLUSTER:
+        raise DeniableError(f"the cluster of {' x '.join(part.names)} has too many cells")
+    prior = np.asarray(np.kron(first.prior, second.prior))
+    possible = possible_cells(part, schema.rules)
+    points = {**first.points, **second.points}
+    return Block(part, points, prior, categories_only=True, possible=possible)
+
+
+def _excess(
+    table: Table,
+    blocks: Sequence[Block],
+    moment: Callable[[Block, Channel, Names], float] = Block.second_moments,
+) -> tuple[float, float]:
+    """Return `ExpectedTable.excess` and `sampling` of a `table`, with a block for each side."""
     expected = ExpectedTable.of(blocks, table.domain.names)
-    try:
-        moments = {
-            part: blocks[part[0]].second_moments(table.sides[part[0]].channel, part[1])
-            for part in expected.parts
-        }
-    except ChannelError:  # an invariant matrix may be singular
-        return math.nan
-    return expected.half_width(moments, records)
+    moments = {
+        (at, part): moment(blocks[at], table.sides[at].channel, part) for at, part in expected.parts
+    }
+    return expected.excess(moments, table.asked), expected.sampling
