@@ -21,7 +21,7 @@ from deniable.plans import (
     plan_to_json,
     settings_from,
 )
-from deniable.plans.settings import clusters_from
+from deniable.plans import clusters_from
 from deniable.randomized_response import (
     SumMessage,
     add_messages,

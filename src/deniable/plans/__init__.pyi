@@ -45,7 +45,12 @@ from .kinds import (
     settings_class as settings_class,
     settings_from as settings_from,
 )
-from .making import make_plan as make_plan, plan_from_protocol as plan_from_protocol
+from .making import (
+    clusters_from as clusters_from,
+    clusters_from_tables as clusters_from_tables,
+    make_plan as make_plan,
+    plan_from_protocol as plan_from_protocol,
+)
 from .masked import MaskedPlan as MaskedPlan, MixedPlan as MixedPlan
 from .questionnaire import (
     QuestionnairePlan as QuestionnairePlan,

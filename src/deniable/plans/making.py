@@ -4,13 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from typing import Any
+
+import numpy.typing as npt
+import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget, rounded_up
 from deniable.errors import DeniableError, named_types, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
+    MAX_CLUSTER,
     Block,
     ResponseKind,
     blocks_of,
@@ -18,13 +23,18 @@ from deniable.plans.blocks import (
     epsilon_of_record,
     refuse_unknown_columns,
 )
-from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
+from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.interface import Order
 from deniable.plans.risks import BY_CURATOR, Origin
-from deniable.plans.settings import clusters_from
 from deniable.privacy import Requirement
-from deniable.randomized_response import Protocol
+from deniable.randomized_response import (
+    Protocol,
+    cluster_attributes,
+    dependences_from_tables,
+    pair_measures,
+)
+from deniable.records import Domain
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
 
@@ -145,7 +155,11 @@ def make_plan(
     return ColumnsPlan(
         schema=schema,
         target=float(target),
-        protocol=protocol_of(schema, blocks, choices),
+        protocol=Protocol(
+            schema.domain(),
+            tuple(block.names for block in blocks),
+            tuple(choice.channel for choice in choices),
+        ),
         why=tuple(choice.why for choice in choices),
         chosen_from=origin,
         accept=tuple(dict.fromkeys(accept)),
@@ -205,12 +219,6 @@ def plan_from_protocol(
     )
 
 
-def protocol_of(schema: Schema, blocks: Sequence[Block], choices: Sequence[Choice]) -> Protocol:
-    """Return the protocol of the `blocks` of a `schema`, with the channels of their `choices`."""
-    channels = tuple(choice.channel for choice in choices)
-    return Protocol(schema.domain(), tuple(block.names for block in blocks), channels)
-
-
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:
     """Return the `blocks` with distributions of the `data` as priors.
 
@@ -254,3 +262,55 @@ def kinds_of(blocks: Sequence[Block], mechanism: str, mechanisms: Mapping[str, s
             )
         kinds.append(own[0] if own else mechanism)
     return kinds
+
+
+def clusters_from(
+    data: RecordsFile,
+    largest_cells: int,
+    least_dependence: float,
+    ordinal: Sequence[str] = (),
+    domain: Domain | None = None,
+) -> tuple[tuple[str, ...], ...]:
+    """Return the clusters of several columns of the original records ([multirr], Algorithm 1).
+
+    One pass over the `data` counts all pairs of columns. The `largest_cells`, 2 to 4,096, are T_v,
+    the largest number of joint cells of a cluster. The `least_dependence`, in [0, 1], is T_d, the
+    smallest dependence of columns that are merged. Besides the ordered columns, those in `ordinal`
+    have Pearson's correlation as the measure. The columns are a `domain`, by default all randomized
+    ones. Raises `DeniableError` if a threshold is out of range.
+    """
+    if not 2 <= largest_cells <= MAX_CLUSTER:
+        raise DeniableError(
+            f"T_v is {largest_cells}; a cluster has 2 to {MAX_CLUSTER:,} joint cells at most"
+        )
+    if not 0 <= least_dependence <= 1:
+        raise DeniableError(f"T_d is {least_dependence}; dependences are in [0, 1]")
+    domain = data.schema.domain() if domain is None else domain
+    pairs = [domain.project(pair) for pair in combinations(domain.names, 2)]
+    small = [pair for pair in pairs if pair.size <= largest_cells]
+    tables = {
+        (pair.names[0], pair.names[1]): counts.reshape(pair.shape)
+        for pair, counts in zip(small, count_cells(small, data.portions()), strict=True)
+    }
+    return clusters_from_tables(domain, tables, largest_cells, least_dependence, ordinal)
+
+
+def clusters_from_tables(
+    domain: Domain,
+    tables: Mapping[tuple[str, str], npt.ArrayLike],
+    largest_cells: int,
+    least_dependence: float,
+    ordinal: Sequence[str],
+) -> tuple[tuple[str, ...], ...]:
+    """Return the clusters of several columns of a `domain`, by two-way `tables`.
+
+    Pairs without a table are not merged. `largest_cells`, `least_dependence` and `ordinal` are as
+    in `clusters_from`.
+    """
+    measures = pair_measures(domain, ordinal)
+    with_table = {pair: measure for pair, measure in measures.items() if pair in tables}
+    found = dependences_from_tables(tables, with_table).set_index(["attribute_1", "attribute_2"])
+    found = found.reindex(pd.MultiIndex.from_tuples(measures, names=found.index.names))
+    every = found.fillna({"dependence": 0.0}).reset_index()
+    clusters = cluster_attributes(domain, every, largest_cells, least_dependence)
+    return tuple(each for each in clusters if len(each) > 1)

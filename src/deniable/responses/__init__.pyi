@@ -16,23 +16,21 @@ from .forms import (
 )
 from .masked import (
     MaskedResponses as MaskedResponses,
+    MixedResponses as MixedResponses,
     counts_in as counts_in,
     histogram_table as histogram_table,
     with_counts as with_counts,
 )
-from .mixed import MixedResponses as MixedResponses
 from .originals import (
     WeightedMicrodata as WeightedMicrodata,
     compare_records as compare_records,
 )
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
-from .strata import (
-    kept_back_table as kept_back_table,
-    table_within_strata as table_within_strata,
-)
 from .tables import (
     Side as Side,
     Table as Table,
     TableStratum as TableStratum,
     cells_of as cells_of,
+    kept_back_table as kept_back_table,
+    table_within_strata as table_within_strata,
 )

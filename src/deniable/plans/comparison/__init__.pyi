@@ -6,6 +6,7 @@ from .expected import (
     expected_errors as expected_errors,
     note_on_guesses as note_on_guesses,
     points_text as points_text,
+    records_for_error as records_for_error,
 )
 from .exploring import (
     EPSILONS as EPSILONS,
@@ -14,4 +15,3 @@ from .exploring import (
     explore as explore,
 )
 from .picture import draw as draw
-from .records import records_for_error as records_for_error

@@ -37,7 +37,6 @@ from deniable.plans.masked.claims import (
     domains_to_json,
     guarantees,
 )
-from deniable.plans.masked.records import numeric_records, refuse_other_columns
 from deniable.plans.risks import BY_CURATOR, RISKS, Guarantee, released_columns, schema_risks
 from deniable.records import NumericMicrodata
 from deniable.responses import MaskedResponses, counts_in, histogram_table, with_counts
@@ -112,7 +111,7 @@ class MaskedPlan(Plan):
         refuse_unknown("origin of domains", self.chosen_from, [origin])
         if (self.upper is not None) != by_data:
             raise DeniableError("a domain factor and the ends of domains are given together")
-        refuse_other_columns(self.schema, self.class_column)
+        _refuse_other_columns(self.schema, self.class_column)
         super().__post_init__()
 
     @classmethod
@@ -155,7 +154,7 @@ class MaskedPlan(Plan):
                     "out and take the bounds of the schema"
                 )
             batches = answering_batches(data.with_schema(own).portions(), part)
-            records = numeric_records(own, [batch for batch, _ in batches])
+            records = _numeric_records(own, [batch for batch, _ in batches])
             upper = domains_by_factor(records, domain_factor).upper
             more |= {"upper": tuple(upper.tolist()), "chosen_from": BY_CURATOR}
         accepted = tuple(dict.fromkeys(accept))
@@ -253,7 +252,7 @@ class MaskedPlan(Plan):
 
     def original_records(self, batches: Iterable[RecordBatch]) -> NumericMicrodata:
         held = [batch for batch, _ in answering_batches(batches, self.part)]
-        return numeric_records(self.schema, held, self.class_column)
+        return _numeric_records(self.schema, held, self.class_column)
 
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
@@ -266,7 +265,7 @@ class MaskedPlan(Plan):
         DataFrame made from it has them in its ``attrs``.
         """
         held = [batch for batch, _ in answering_batches(batches, self.part)]
-        data, draws = numeric_records(self.schema, held, self.class_column), KeyedDraws.of(source)
+        data, draws = _numeric_records(self.schema, held, self.class_column), KeyedDraws.of(source)
         generator = generator_for(0, {"synthesis": draws.subkey("synthesis", ()).hex()})
         values, counts = protect_numbers(self.mechanism, data, KeyedNoise(draws), generator)
         columns: dict[str, pa.Array] = {}
@@ -353,3 +352,34 @@ class MaskedPlan(Plan):
             class_column=own["class_column"],
             **fields,
         )
+
+
+def _refuse_other_columns(schema: Schema, class_column: str | None) -> None:
+    """Raise `DeniableError` if a `schema` has columns other than numbers and `class_column`."""
+    if class_column is not None and schema[class_column].kind != "categorical":
+        raise DeniableError(
+            f"the class column {class_column!r} is {schema[class_column].kind}; name a categorical "
+            "column"
+        )
+    if not any(each.continuous for each in schema.columns):
+        raise DeniableError("no column to mask; name a numeric column")
+    for column in schema.randomized:
+        if not column.continuous and column.name != class_column:
+            raise DeniableError(
+                f"column {column.name!r} is neither a number without a step nor the class column; "
+                "make the plan by MaskedPlan.from_schema, or leave the column out"
+            )
+
+
+def _numeric_records(
+    schema: Schema, batches: Sequence[RecordBatch], class_column: str | None = None
+) -> NumericMicrodata:
+    """Return the numbers in `batches` of a `schema`, and the classes in a `class_column`."""
+    names = tuple(each.name for each in schema.columns if each.continuous)
+    columns = [np.concatenate([each.numbers[name] for each in batches]) for name in names]
+    values = np.stack(columns, axis=1)
+    if class_column is None:
+        return NumericMicrodata(names, values)
+    labels = np.concatenate([each.codes[class_column] for each in batches])
+    classes = schema[class_column].attribute().categories
+    return NumericMicrodata(names, values, class_column, classes, labels)

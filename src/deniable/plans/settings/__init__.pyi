@@ -1,5 +1,4 @@
 from .columns import ColumnsSettings as ColumnsSettings
-from .curator import clusters_from as clusters_from
 from .shared import (
     ChannelOptions as ChannelOptions,
     PlanInputs as PlanInputs,

@@ -2,21 +2,17 @@
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from deniable import plans, randomized_response
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.settings.finding_clusters import RECORDS, SOURCES, ClustersSettings
 from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, only_option
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict
-
-if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.columns import ColumnsPlan
-    from deniable.plans.risks import Origin
-    from deniable.randomized_response import Protocol
 
 GivenClusters = tuple[tuple[str, ...], ...]
 OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables", "floor", "shares")
@@ -101,9 +97,7 @@ class ColumnsSettings(ChannelOptions):
     @classmethod
     def _known_mechanism(cls, mechanism: str) -> str:
         if mechanism != "best":
-            from deniable.plans.choosing import MECHANISMS  # noqa: PLC0415
-
-            refuse_unknown("mechanism", mechanism, ("best", *MECHANISMS))
+            refuse_unknown("mechanism", mechanism, ("best", *plans.MECHANISMS))
         return mechanism
 
     @property
@@ -149,21 +143,18 @@ class ColumnsSettings(ChannelOptions):
         total = self.clusters.total if self.clusters else None
         return (*super().files, *([total] if total else []))
 
-    def plan(self, given: PlanInputs) -> "ColumnsPlan":
+    def plan(self, given: PlanInputs) -> "plans.ColumnsPlan":
         given = replace(given, schema=self.own_schema(given.schema))
         clusters: GivenClusters = tuple(map(tuple, self.joint))
-        origin: Origin = "no data"
+        origin: plans.Origin = "no data"
         if self.clusters is not None:
             clusters, origin = self.clusters.find(given)
         make = self._of_epsilon if self.budget or self.within else self._through_matrices
         return self.completed(make(given, clusters, origin), self.matrix)
 
     def _of_epsilon(
-        self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
-    ) -> "ColumnsPlan":
-        from deniable.plans.comparison import epsilon_for  # noqa: PLC0415
-        from deniable.plans.making import make_plan  # noqa: PLC0415
-
+        self, given: PlanInputs, clusters: GivenClusters, origin: "plans.Origin"
+    ) -> "plans.ColumnsPlan":
         chosen = self.choose_from == "records"
         if chosen and given.data is None:
             raise DeniableError("choose_from: records; the original records are missing; give them")
@@ -174,51 +165,37 @@ class ColumnsSettings(ChannelOptions):
         }
         budget = self.budget or 0.0
         if self.within is not None:
-            budget = epsilon_for(given.schema, **self.within.model_dump(), **of_plan)
-        plan = make_plan(given.schema, budget, **of_plan)
+            budget = plans.epsilon_for(given.schema, **self.within.model_dump(), **of_plan)
+        plan = plans.make_plan(given.schema, budget, **of_plan)
         by_sum = origin == "the data, by a secure sum"
         return plan if chosen and not by_sum else replace(plan, chosen_from=origin)
 
     def _through_matrices(
-        self, given: PlanInputs, clusters: GivenClusters, origin: "Origin"
-    ) -> "ColumnsPlan":
-        from deniable.plans.columns import ColumnsPlan  # noqa: PLC0415
-        from deniable.plans.kept_back import sum_of_bounds  # noqa: PLC0415
-        from deniable.plans.settings.pram import pram_protocols  # noqa: PLC0415
-
-        bounds: tuple[float, ...] = ()
+        self, given: PlanInputs, clusters: GivenClusters, origin: "plans.Origin"
+    ) -> "plans.ColumnsPlan":
+        invariant = False
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
-            protocol, why = self._randomized_response(given, clusters)
-            invariant, weight = False, None
+            protocol, own = self._randomized_response(given, clusters)
         else:
-            protocol = pram_protocols(self.matrix, given, (), clusters, self.answering)[()]
-            why, invariant = self.matrix.why, self.matrix.is_invariant
-            weight = getattr(self.matrix, "weight", None) if invariant else None
-            bounds = self.matrix.bounds([protocol.domain.project(b) for b in protocol.clusters])
-            if self.matrix.origin != "no data" and not origin.startswith("the data"):
-                origin = self.matrix.origin
-        return ColumnsPlan(
-            given.schema,
-            sum_of_bounds(bounds) if bounds else protocol.epsilon,
-            protocol,
-            (why,) * len(protocol.clusters),
-            invariant,
-            chosen_from=origin,
-            accept=given.accept,
-            weight=weight,
-            keep_back=bounds,
-        )
+            from deniable.plans.settings.pram import through_matrices  # noqa: PLC0415
+
+            protocols, own = through_matrices(self.matrix, given, (), clusters, self.answering)
+            protocol, invariant = protocols[()], self.matrix.is_invariant
+            if own["chosen_from"] != "no data" and not origin.startswith("the data"):
+                origin = own["chosen_from"]
+        own |= {"invariant": invariant, "accept": given.accept, "chosen_from": origin}
+        return plans.ColumnsPlan(given.schema, protocol=protocol, **own)
 
     def _randomized_response(
         self, given: PlanInputs, clusters: GivenClusters
-    ) -> "tuple[Protocol, str]":
+    ) -> "tuple[randomized_response.Protocol, dict[str, Any]]":
         from deniable.plans.blocks import group_columns  # noqa: PLC0415
-        from deniable.randomized_response import refuse_too_large, rr_clusters  # noqa: PLC0415
 
         p = self.p or 0.0
         reading = self.matrix.reading if isinstance(self.matrix, PrintedMatrix) else "keep"
         domain, mechanism = given.schema.domain(), self.cluster_mechanism or "joint"
-        protocol = rr_clusters(domain, group_columns(clusters, domain), p, reading, mechanism)
+        groups = group_columns(clusters, domain)
+        protocol = randomized_response.rr_clusters(domain, groups, p, reading, mechanism)
         for block, channel in zip(protocol.clusters, protocol.channels, strict=True):
             name = " x ".join(block)
             if channel.size > 1 and math.isinf(channel.epsilon):
@@ -227,10 +204,11 @@ class ColumnsSettings(ChannelOptions):
                     "some values for certain (its epsilon is infinite); choose a smaller p"
                 )
             if len(block) > 1 and mechanism == "joint" and given.data is not None:
-                refuse_too_large(domain.project(block), given.data.records)
+                randomized_response.refuse_too_large(domain.project(block), given.data.records)
             if channel.singular:
                 raise DeniableError(
                     f"with matrix {reading!r} and p {p:g} the channel of {name} is singular, so "
                     "nothing could be estimated from the file; choose another p or matrix"
                 )
-        return protocol, f"randomized response with p {p:g}, matrix {reading}"
+        why = f"randomized response with p {p:g}, matrix {reading}"
+        return protocol, {"target": protocol.epsilon, "why": (why,) * len(groups)}

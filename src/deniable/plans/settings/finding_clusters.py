@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from deniable import estimation, plans, randomized_response
 from deniable.errors import DeniableError
 from deniable.texts import text_of
 from deniable.validation import Share, Strict
 
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.arrays import Floats
-    from deniable.plans.risks import Origin
     from deniable.plans.settings.shared import PlanInputs
     from deniable.records import Domain
     from deniable.responses import Responses
@@ -53,27 +53,24 @@ class ClustersSettings(Strict):
             raise ValueError(f"total, the file of a sum, is given with from: {SECURE_SUM} only")
         return self
 
-    def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], Origin]":
+    def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], plans.Origin]":
         """Return the clusters of the schema's columns, and the information from which they follow.
 
         Raises `DeniableError` if `given` lacks the records or the release, or the release has other
         columns.
         """
-        from deniable.plans.settings.curator import clusters_from, clusters_from_tables  # noqa: PLC0415
-
         domain, how = given.schema.domain(), (self.t_v, self.t_d, self.ordinal)
         if self.source == RECORDS:
             if given.data is None:
                 raise DeniableError(
                     "clusters from records: the original records are missing; give them as data"
                 )
-            return clusters_from(given.data, *how, domain), "the data, by a curator"
+            return plans.clusters_from(given.data, *how, domain), "the data, by a curator"
         if self.total is not None:
-            from deniable.randomized_response import SumMessage, summed_tables  # noqa: PLC0415
-
-            summed = SumMessage.read(text_of(self.total, MAX_TOTAL), self.total)
-            exact = summed_tables(summed, domain)
-            return clusters_from_tables(domain, exact, *how), "the data, by a secure sum"
+            text = text_of(self.total, MAX_TOTAL)
+            summed = randomized_response.SumMessage.read(text, self.total)
+            exact = randomized_response.summed_tables(summed, domain)
+            return plans.clusters_from_tables(domain, exact, *how), "the data, by a secure sum"
         if self.source not in given.released:
             known = ", ".join(given.released) or "none"
             raise DeniableError(
@@ -81,12 +78,10 @@ class ClustersSettings(Strict):
                 f"{SECURE_SUM} with a total, or a release of the same population; given: {known}"
             )
         tables = self._tables(domain, given.released[self.source])
-        return clusters_from_tables(domain, tables, *how), "randomized answers"
+        return plans.clusters_from_tables(domain, tables, *how), "randomized answers"
 
     def _tables(self, domain: "Domain", responses: "Responses") -> "dict[tuple[str, str], Floats]":
         """Return the two-way tables, from randomized values, by which dependences are measured."""
-        from deniable.estimation import clip_and_rescale, unbiased_or_uniform  # noqa: PLC0415
-
         try:
             pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
         except DeniableError as error:
@@ -110,7 +105,8 @@ class ClustersSettings(Strict):
         for (pair, table), each in zip(pairs.items(), counted, strict=True):
             values = each.tally.astype(float)
             if by == "attributes_inverted":
-                estimate = clip_and_rescale(unbiased_or_uniform(each.tally, table.channel))
+                unbiased = estimation.unbiased_or_uniform(each.tally, table.channel)
+                estimate = estimation.clip_and_rescale(unbiased)
                 values = estimate[table.order]
             found[pair] = values.reshape(table.domain.shape)
         return found

@@ -1,7 +1,7 @@
 """Channels of PRAM: matrices by block and stratum, from public numbers or from records."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import group_columns, weighted_cells
+from deniable.plans.kept_back import sum_of_bounds
 from deniable.plans.making import refuse_weights
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import strata_of
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from deniable.plans.settings.matrices import PramMatrix
 
 
-def pram_protocols(
+def through_matrices(
     matrix: "PramMatrix",
     given: PlanInputs,
     strata: tuple[str, ...],
     joint: Sequence[Sequence[str]],
     part: Part | None,
-) -> dict[Stratum, Protocol]:
-    """Return the channels of each stratum.
+) -> tuple[dict[Stratum, Protocol], dict[str, Any]]:
+    """Return the channels of each stratum, and all fields of a plan that follow from a `matrix`.
 
     All matrices have the settings `matrix`. If matrices are made from the original records
     in `given`, of the `part` that answers, strata without records have no matrix. Columns in
@@ -43,9 +44,9 @@ def pram_protocols(
     blocks = [randomized.project(block) for block in names]
     for name in getattr(matrix, "files", {}):
         refuse_unknown("block of columns in matrix.files", name, map(" x ".join, names))
-    counts: list[Floats] | None = None
+    weight = getattr(matrix, "weight", None)
+    shares = {key: [np.full(block.size, 1 / block.size) for block in blocks] for key in known}
     if matrix.from_records:
-        weight = getattr(matrix, "weight", None)
         if weight is None:
             refuse_weights(given.schema, f"matrices of kind {matrix.kind}")
         if given.data is None:
@@ -60,22 +61,22 @@ def pram_protocols(
             refuse_unknown("column of weights", weight, weights)
         found = weighted_cells(within, batches, given.schema[weight] if weight else None)
         counts = [once.reshape(len(known), -1) for once, _ in found]
+        there = [number for number in range(len(known)) if counts[0][number].sum()]
+        shares = {known[at]: [own[at] / own[at].sum() for own in counts] for at in there}
     protocols = {}
-    for number, stratum in enumerate(known):
-        if counts is not None and not counts[0][number].sum():
-            continue
-        shares = [
-            np.full(block.size, 1 / block.size)
-            if counts is None
-            else counts[position][number] / counts[position][number].sum()
-            for position, block in enumerate(blocks)
-        ]
+    for stratum, own in shares.items():
         where = f" in the stratum {' x '.join(strata)} = {' x '.join(stratum)}" if stratum else ""
-        channels = tuple(
-            _channel(matrix, where, *each) for each in zip(blocks, shares, strict=True)
-        )
+        channels = tuple(_channel(matrix, where, *each) for each in zip(blocks, own, strict=True))
         protocols[stratum] = Protocol(randomized, names, channels)
-    return protocols
+    bounds = matrix.bounds(blocks)
+    return protocols, {
+        "target": sum_of_bounds(bounds) if bounds else max(p.epsilon for p in protocols.values()),
+        "why": (matrix.why,) * len(blocks),
+        "chosen_from": matrix.origin,
+        "accept": given.accept,
+        "weight": weight if matrix.is_invariant else None,
+        "keep_back": bounds,
+    }
 
 
 def _channel(matrix: "PramMatrix", where: str, block: Domain, shares: Floats) -> Channel:
