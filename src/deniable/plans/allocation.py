@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Floats
-from deniable.channels import MAX_EPSILON, Channel, as_written, rounded_down
+from deniable.channels import MAX_EPSILON, as_written, rounded_down
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import NEARLY_NONE, Block, BlockPart, ExpectedTable
 from deniable.plans.choosing import BEST, DESIGNED, Choice, choose
@@ -105,20 +105,17 @@ def allocate_to_blocks(
         if not (budget := rounded_down(left) if given else epsilon):
             names = ", ".join(blocks[number].label for number in rest)
             raise DeniableError(f"the shares sum to 1 and leave no epsilon for {names}; lower one")
-        by_split = {
-            split: dict(zip(rest, allocate(budget, weights), strict=True))
-            for split, weights in (
-                ("even", [1.0] * len(rest)),
-                ("size", np.log([sizes[number] for number in rest]).tolist()),
-            )
-        }
+        of_rest = [sizes[number] for number in rest]
+        splits: tuple[Allocation, ...] = ("even", "size") if how == "optimal" else (how,)
+        starts = [
+            dict(zip(rest, allocate_by_size(budget, of_rest, split), strict=True))
+            for split in splits
+        ]
         if how == "optimal":
             expected = [ExpectedTable.of(blocks, table) for table in tables]
-            named_blocks = dict(enumerate(zip(blocks, kinds, strict=True)))
-            starts = [by_split["even"], by_split["size"]]
-            found |= _optimum(named_blocks, expected, found, starts, budget, floor, choose)
-        else:
-            found |= by_split[how]
+            kind_of = dict(enumerate(zip(blocks, kinds, strict=True)))
+            starts = [_optimum(kind_of, expected, found, starts, budget, floor, choose)]
+        found |= starts[0]
     if not found:
         raise DeniableError(f"no column of the tables {tables} has two categories; state another")
     return tuple(found.get(number, 0.0) for number in range(len(blocks)))
@@ -157,14 +154,12 @@ def _optimum(
     The `starts` are allocations of the `budget`. The first one is even, and decides with the
     `floor` on the least epsilons. The `given` epsilons are of other blocks.
     """
-
-    @cache
-    def channel(number: int, epsilon: float) -> Channel:
-        return choose(blocks[number][0], epsilon, blocks[number][1]).channel
+    choose = cache(choose)
 
     @cache
     def moment(part: BlockPart, epsilon: float) -> float:
-        return blocks[part[0]][0].second_moments(channel(part[0], epsilon), part[1])
+        block, kind = blocks[part[0]]
+        return block.second_moments(choose(block, epsilon, kind).channel, part[1])
 
     even, *_ = starts
     low = {number: floor * each for number, each in even.items()}
@@ -203,16 +198,8 @@ def _optima(
 
     The `bounds` are the least epsilons, and the epsilon that they leave.
     """
-    number_of = {part: number for number, part in enumerate(curves.parts)}
-    pairs = [
-        (row, number_of[part])
-        for row, table in enumerate(expected)
-        for part in table.parts
-        if part in number_of
-    ]
-    rows, columns = np.array(pairs).T
     contained = scipy.sparse.csr_array(
-        (np.ones(len(pairs)), (rows, columns)), shape=(len(expected), len(number_of))
+        [[float(part in table.parts) for part in curves.parts] for table in expected]
     )
     constant = np.array(
         [math.prod(fixed.get(part, 1.0) for part in each.parts) / each.shares for each in expected]
@@ -261,9 +248,8 @@ class _Curves:
         self, blocks: Sequence[tuple[Block, str, int]], parts: Sequence[BlockPart]
     ) -> None:
         self.parts = parts
-        numbers = [number for *_, number in blocks]
-        self.blocks = [numbers.index(number) for number, _ in parts]
-        """The position of the block of each part."""
+        position = {number: at for at, (*_, number) in enumerate(blocks)}
+        self.blocks = [position[number] for number, _ in parts]  # of the block of each part
         self._known = dict[Any, dict[float, Floats]]()
         self._of = []
         for block, kind, number in blocks:
@@ -272,8 +258,8 @@ class _Curves:
                 (each.size, block.points.get(each.name), *(each.name in names for names in own))
                 for each in block.part
             ]
-            possible = None if block.possible is None else block.possible.tobytes()
-            others = (possible, block.categories_only, block.beyond)
+            flags = block.possible is not None and block.possible.tobytes()
+            others = (flags, block.categories_only, block.beyond)
             about = (kind, *shapes, block.prior.tobytes(), *others)
             self._known.setdefault(about, {})
             self._of.append((about, block, BEST if kind == DESIGNED else kind, own))

@@ -24,23 +24,17 @@ from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
-from deniable.plans.risks import KEPT_BACK_RISK
+from deniable.plans.risks import invariant_risks
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata, Rule, possible_cells
-from deniable.responses import ProtectedFormat
+from deniable.responses import ProtectedFormat, category_columns
 from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import MISSING, RecordBatch, answering_batches, weights_of
 
 if TYPE_CHECKING:
     from deniable.pram import StratifiedProtocol, Stratum
-    from deniable.responses import Forms
+    from deniable.responses import Forms, Responses
 
-INVARIANT_RISK = (
-    "the matrices were computed from the original frequencies and disclose them: the frequencies "
-    "of a block in a stratum are the stationary distribution of its matrix, so they are published "
-    "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
-    "no finite epsilon holds for the matrices"
-)
 MATRICES = "matrices"
 """Name of the public table of matrices and left inverses, without the ending .csv."""
 MAX_PUBLISHED_ENTRIES = 1 << 16  # of one matrix in that table
@@ -91,19 +85,14 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
                 f"matrices are invariant for the weights {shown(self.weight)}, which estimates "
                 "need: release this column of weights (accept weights_released)"
             )
-        above = [
-            bound
-            for each in self.protocols.values()
-            if self.keep_back
-            for channel, bound in zip(each.channels, self.keep_back, strict=True)
-            if channel.epsilon > bound
-        ]
         if self.keep_back and self.schema.unit:
             raise DeniableError("matrices that are kept back do not support a unit of the schema")
-        if above or (self.keep_back and not self.invariant):
-            raise DeniableError(
-                "matrices that are kept back must be invariant, and no epsilon above its bound"
-            )
+        for each in self.protocols.values() if self.keep_back else ():
+            bounds = zip(each.channels, self.keep_back, strict=True)
+            if not self.invariant or any(channel.epsilon > bound for channel, bound in bounds):
+                raise DeniableError(
+                    "matrices that are kept back must be invariant, and no epsilon above its bound"
+                )
         self.refuse_above_target()
         self._refuse_unmet()
         super().__post_init__()
@@ -141,10 +130,8 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
 
     @property
     def risks(self) -> dict[str, str]:
-        risk = KEPT_BACK_RISK if self.keep_back else INVARIANT_RISK
-        if self.weight is not None:
-            risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
-        return super().risks | ({"chosen_by_data": risk} if self.invariant else {})
+        own = invariant_risks(self.weight, kept_back=bool(self.keep_back))
+        return super().risks | (own if self.invariant else {})
 
     def _kept(self) -> dict[str, Any]:
         """Return the fields of the document on invariance."""
@@ -274,9 +261,14 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         return self._public_tables
 
     @cached_property
-    @abstractmethod
     def layout(self) -> ProtectedFormat:
         """The columns of the protected file."""
+        return ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
+
+    def responses(self, source: Any) -> "Responses":
+        from deniable.responses import ProtectedRecords  # noqa: PLC0415 - releases do not need it
+
+        return ProtectedRecords(source, self.layout, self.table_of, self.blocks)
 
     @abstractmethod
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:

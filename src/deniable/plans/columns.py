@@ -18,7 +18,7 @@ from deniable.sampling import Numbers, RandomnessSource
 
 if TYPE_CHECKING:
     from deniable.pram import Stratum
-    from deniable.responses import Responses, Table
+    from deniable.responses import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,11 +67,6 @@ class ColumnsPlan(CategoricalPlan[Protocol]):
             return Table.of(self.protocol, names)
         whole = StratifiedProtocol(self.protocol.domain, (), self.protocols, invariant=True)
         return table_within_strata(whole, names, weight=self.weight)
-
-    def responses(self, source: Any) -> "Responses":
-        from deniable.responses import ProtectedRecords  # noqa: PLC0415 - releases do not need it
-
-        return ProtectedRecords(source, self.layout, self.table_of, self.blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {**self._kept(), "clusters": clusters_to_json(self.protocol, self.why)}

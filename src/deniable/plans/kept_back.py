@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 
 from deniable.channels import rounded_up
-from deniable.errors import DeniableError, shown
+from deniable.errors import DeniableError
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
 from deniable.plans.kinds import KEPT_BACK
-from deniable.plans.risks import KEPT_BACK_RISK, Guarantee
+from deniable.plans.risks import Guarantee, invariant_risks
 from deniable.responses import ProtectedFormat, ProtectedRecords, category_columns, kept_back_table
 from deniable.sampling import RandomnessSource
 from deniable.schema import RecordBatch
@@ -71,10 +71,7 @@ class KeptBackPlan(Plan):
 
     @property
     def risks(self) -> dict[str, str]:
-        risk = KEPT_BACK_RISK
-        if self.weight is not None:
-            risk += f"; here these are the frequencies weighted by {shown(self.weight)}"
-        return super().risks | {"chosen_by_data": risk}
+        return super().risks | invariant_risks(self.weight, kept_back=True)
 
     @property
     def unverifiable(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ A class is imported when a plan of its kind is read, and its settings when a con
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -19,40 +19,31 @@ if TYPE_CHECKING:  # the check of a config needs no computation
 MANUAL = "docs/options.md describes every option"
 
 
-class PlanKind(NamedTuple):
-    """The classes of a kind, as "module:class": its `plan` and its `settings`, `PlanOptions`.
-
-    Modules are in `deniable.plans`.
-    """
-
-    plan: str
-    settings: str
-
-
-KINDS: Mapping[str, PlanKind] = {
-    "columns": PlanKind("columns:ColumnsPlan", "settings.columns:ColumnsSettings"),
-    "strata": PlanKind("strata:StrataPlan", "settings.strata:StrataSettings"),
-    "masked": PlanKind("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
-    "mixed": PlanKind("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
-    "collected": PlanKind("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
-    "questionnaire": PlanKind(
-        "questionnaire.plan:QuestionnairePlan", "questionnaire.settings:QuestionnaireSettings"
+KINDS: Mapping[str, tuple[str, str]] = {
+    "columns": ("columns:ColumnsPlan", "settings.columns:ColumnsSettings"),
+    "strata": ("strata:StrataPlan", "settings.strata:StrataSettings"),
+    "masked": ("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
+    "mixed": ("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
+    "collected": ("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
+    "questionnaire": (
+        "questionnaire.plan:QuestionnairePlan",
+        "questionnaire.settings:QuestionnaireSettings",
     ),
 }
-"""All kinds of plans, by name."""
+"""The plan and the settings of each kind, as "module:class" in `deniable.plans`."""
 KEPT_BACK = "kept_back"  # the kind of a published plan without its matrices, which has no settings
 
 
 def plan_class(kind: Any) -> "type[Plan]":
     """Return the class of the plans of a `kind`; raise `DeniableError` if there is none."""
     kept_back = "kept_back:KeptBackPlan"
-    found: type[Plan] = _resolved(kept_back if kind == KEPT_BACK else _known(kind).plan)
+    found: type[Plan] = _resolved(kept_back if kind == KEPT_BACK else _known(kind)[0])
     return found
 
 
 def settings_class(kind: Any) -> "type[PlanOptions]":
     """Return the model of the settings of a `kind`; raise `DeniableError` if there is none."""
-    found: type[PlanOptions] = _resolved(_known(kind).settings)
+    found: type[PlanOptions] = _resolved(_known(kind)[1])
     return found
 
 
@@ -72,7 +63,7 @@ def settings_from(values: Mapping[str, Any], where: str = "plan") -> "PlanOption
         raise DeniableError(message(where, fault_lines(error, model, where), MANUAL)) from None
 
 
-def _known(kind: Any) -> PlanKind:
+def _known(kind: Any) -> tuple[str, str]:
     if not isinstance(kind, str) or kind not in KINDS:
         raise DeniableError(f"a plan of kind {shown(kind)}; allowed: {', '.join(KINDS)}")
     return KINDS[kind]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from deniable.channels import rounded_up
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, shown
 from deniable.records import shortened
 from deniable.schema import Schema
 
@@ -61,6 +61,12 @@ KEPT_BACK_RISK = (
     "error, as those of the randomized values; no finite epsilon holds for the choice of the "
     "matrices, so keep the plan with the matrices confidential"
 )
+INVARIANT_RISK = (
+    "the matrices were computed from the original frequencies and disclose them: the frequencies "
+    "of a block in a stratum are the stationary distribution of its matrix, so they are published "
+    "with it, exactly; an intruder with all other records of the stratum can infer the last one; "
+    "no finite epsilon holds for the matrices"
+)
 BY_OWNER = ("bounds_from_refusals", "epsilon_from_test")
 """Choices by the data that only the owner knows; they hold if they are accepted."""
 RELEASED_KINDS = {"identifier": "identifiers_released", "weight": "weights_released"}
@@ -109,6 +115,14 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
     if weights and all(each.classes for each in weights):
         own["weights_released"] = CLASSES_RISK
     return {name: own.get(name, RISKS[name]) for name, so in holds.items() if so}
+
+
+def invariant_risks(weight: str | None, *, kept_back: bool) -> dict[str, str]:
+    """Return the risks of invariant matrices, of frequencies with a `weight` if it is given."""
+    risk = KEPT_BACK_RISK if kept_back else INVARIANT_RISK
+    if weight is not None:
+        risk += f"; here these are the frequencies weighted by {shown(weight)}"
+    return {"chosen_by_data": risk}
 
 
 def released_columns(schema: Schema, accept: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
@@ -26,13 +25,7 @@ from deniable.pram import (
 )
 from deniable.randomized_response import Protocol, protocol_from_epsilon
 from deniable.records import Domain, Microdata
-from deniable.responses import (
-    ProtectedFormat,
-    ProtectedRecords,
-    Table,
-    category_columns,
-    table_within_strata,
-)
+from deniable.responses import Table, table_within_strata
 from deniable.sampling import Numbers, RandomnessSource
 from deniable.schema import Schema
 
@@ -152,18 +145,11 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         found = super().epsilon_by_changed_attribute()
         return {name: found.get(name, math.inf) for name in self.protocol.domain.names}
 
-    @cached_property
-    def layout(self) -> ProtectedFormat:
-        return ProtectedFormat(self.schema, category_columns(self.schema), self.passed)
-
     def draw(self, true: Microdata, source: RandomnessSource, records: Numbers) -> Microdata:
         return self.protocol.randomize(true, source, np.asarray(records))
 
     def table_of(self, names: Sequence[str]) -> Table:
         return table_within_strata(self.protocol, names, weight=self.weight)
-
-    def responses(self, source: Any) -> ProtectedRecords:
-        return ProtectedRecords(source, self.layout, self.table_of, self.protocol.blocks)
 
     def to_json(self) -> dict[str, Any]:
         return {

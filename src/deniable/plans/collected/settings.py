@@ -1,15 +1,13 @@
 """The settings of a collection of tables, as a config states them."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from deniable import plans
 from deniable.plans.settings import PlanInputs, RecordOptions, only_option
 from deniable.validation import Coverage, Epsilon, Probability
-
-if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.collected.plan import CollectedPlan
 
 
 class CollectedSettings(RecordOptions):
@@ -55,12 +53,10 @@ class CollectedSettings(RecordOptions):
             raise ValueError(f"{given}; allowed with update {self.update!r}: {allowed}")
         return self
 
-    def plan(self, given: PlanInputs) -> "CollectedPlan":
-        from deniable.plans.collected.plan import CollectedPlan  # noqa: PLC0415
-
+    def plan(self, given: PlanInputs) -> "plans.CollectedPlan":
         options = self.model_dump(include={"epsilon", "size", "answers", "floor", "block"})
         if self.update.endswith("version"):
             options |= {"update": self.update, "floor": self.floor or 0.0}
         schema = self.own_schema(given.schema)
-        plan = CollectedPlan.from_schema(schema, accept=given.accept, keep=self.p, **options)
+        plan = plans.CollectedPlan.from_schema(schema, accept=given.accept, keep=self.p, **options)
         return replace(plan, part=self.answering)

@@ -323,8 +323,8 @@ def records_for_error(
         protocol.domain.project(names)  # refuses unknown names
         own = [each for each in protocol.clusters if set(each) & set(names)]
         # A column in a cluster needs the whole cluster.
-        channel = ProductChannel(tuple(map(protocol.channel_of, own)))
-        channels.append((" x ".join(names), channel))
+        joint = ProductChannel(tuple(map(protocol.channel_of, own)))
+        channels.append((" x ".join(names), joint))
     rows = []
     for columns, channel in channels:
         row: dict[str, Any] = {"columns": columns, "values": channel.reports}

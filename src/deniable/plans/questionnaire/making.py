@@ -90,8 +90,8 @@ def make_questionnaire(
     target = epsilon_of_record(schema, target)
     refuse_unknown("responses", responses, ("any", "categories"))
     refuse_unknown("split within a form", split, ("even", "size", "optimal"))
-    names, priors, own = schema.domain().names, prior or {}, mechanisms or {}
-    refuse_unknown_columns(names, [*tables, [*priors], [*own]])
+    priors, own = prior or {}, mechanisms or {}
+    refuse_unknown_columns(schema.domain().names, [*tables, [*priors], [*own]])
     forms = forms_of(schema, ask, clusters)
     blocks = [
         blocks_of(schema.only(each), [each][: len(each) - 1], responses, priors)[0]
@@ -166,23 +166,25 @@ def choose_in_forms(
             "of the columns; choose another mechanism"
         )
     kind_of = {block.names: (block, kind) for block, kind in zip(blocks, kinds, strict=True)}
-    made: dict[tuple[tuple[str, ...], float], tuple[int, Choice]] = {}
-    numbers = []
+    made: dict[tuple[tuple[str, ...], float], Choice] = {}
+    keys_of = []
     for form in forms:
         own, own_kinds = zip(*(kind_of[names] for names in form), strict=True)
-        within = [tuple(t) for t in tables if {*sum(form, ())} >= {*t}]
-        within += [(name,) for name in sum(form, ()) if not any(name in each for each in within)]
+        asked = sum(form, ())
+        within = [tuple(t) for t in tables if {*asked} >= {*t}]
+        within += [(name,) for name in asked if not any(name in each for each in within)]
         shares: Sequence[float] = [0.0] * len(form)
         if any(block.part.size > 1 for block in own):
             shares = allocate_to_blocks(own, own_kinds, epsilon, split, within)
-        for block, kind, key in zip(own, own_kinds, zip(form, shares, strict=True), strict=True):
+        keys_of.append(list(zip(form, shares, strict=True)))
+        for block, kind, key in zip(own, own_kinds, keys_of[-1], strict=True):
             if key not in made:
                 must = not {*named}.isdisjoint(block.names)
-                made[key] = len(made), choose(block, key[1], kind, must=must)
-        numbers.append(tuple(made[key][0] for key in zip(form, shares, strict=True)))
-    protocols = (
+                made[key] = choose(block, key[1], kind, must=must)
+    protocols = tuple(
         Protocol(kind_of[names][0].part, (names,), (choice.channel,))
-        for (names, _), (_, choice) in made.items()
+        for (names, _), choice in made.items()
     )
-    whole = Forms(schema.domain(), tuple(protocols), tuple(numbers))
-    return whole, tuple(choice.why for _, choice in made.values())
+    number_of = {key: number for number, key in enumerate(made)}
+    numbers = tuple(tuple(number_of[key] for key in keys) for keys in keys_of)
+    return Forms(schema.domain(), protocols, numbers), tuple(each.why for each in made.values())

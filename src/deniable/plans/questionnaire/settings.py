@@ -1,13 +1,11 @@
 """The settings of a split questionnaire, as a config states them."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from deniable import plans
 from deniable.plans.settings import ChannelOptions, PlanInputs, only_option
-
-if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.questionnaire.plan import QuestionnairePlan
 
 Names = Annotated[list[str], Field(min_length=1)]
 FormBlocks = Annotated[list[str | Names], Field(min_length=1)]
@@ -42,10 +40,8 @@ class QuestionnaireSettings(ChannelOptions):
         only_option(self.privacy)
         return self
 
-    def plan(self, given: PlanInputs) -> "QuestionnairePlan":
-        from deniable.plans.questionnaire.making import make_questionnaire  # noqa: PLC0415
-
+    def plan(self, given: PlanInputs) -> "plans.QuestionnairePlan":
         names = ("ask", "mechanism", "mechanisms", "split", "tables", "responses")
         own = {"clusters": self.joint, "accept": given.accept} | self.model_dump(include={*names})
         schema = self.own_schema(given.schema)
-        return self.completed(make_questionnaire(schema, self.budget or 0.0, **own), None)
+        return self.completed(plans.make_questionnaire(schema, self.budget or 0.0, **own), None)

@@ -1,20 +1,17 @@
 """Clusters of columns that depend on each other, found in records or in randomized values."""
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from deniable import estimation, plans, randomized_response
+from deniable import estimation, plans, randomized_response, responses
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
+from deniable.plans.settings.shared import PlanInputs
+from deniable.records import Domain
 from deniable.texts import text_of
 from deniable.validation import Share, Strict
-
-if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.arrays import Floats
-    from deniable.plans.settings.shared import PlanInputs
-    from deniable.records import Domain
-    from deniable.responses import Responses
 
 RECORDS, SECURE_SUM = "records", "secure_sum"
 SOURCES = (RECORDS, SECURE_SUM)
@@ -53,7 +50,7 @@ class ClustersSettings(Strict):
             raise ValueError(f"total, the file of a sum, is given with from: {SECURE_SUM} only")
         return self
 
-    def find(self, given: "PlanInputs") -> "tuple[tuple[tuple[str, ...], ...], plans.Origin]":
+    def find(self, given: PlanInputs) -> "tuple[tuple[tuple[str, ...], ...], plans.Origin]":
         """Return the clusters of the schema's columns, and the information from which they follow.
 
         Raises `DeniableError` if `given` lacks the records or the release, or the release has other
@@ -80,10 +77,12 @@ class ClustersSettings(Strict):
         tables = self._tables(domain, given.released[self.source])
         return plans.clusters_from_tables(domain, tables, *how), "randomized answers"
 
-    def _tables(self, domain: "Domain", responses: "Responses") -> "dict[tuple[str, str], Floats]":
+    def _tables(
+        self, domain: Domain, release: "responses.Responses"
+    ) -> dict[tuple[str, str], Floats]:
         """Return the two-way tables, from randomized values, by which dependences are measured."""
         try:
-            pairs = {pair: responses.table(pair) for pair in combinations(domain.names, 2)}
+            pairs = {pair: release.table(pair) for pair in combinations(domain.names, 2)}
         except DeniableError as error:
             remedy = "leave out columns that it lacks, or name clusters by --cluster or joint"
             raise DeniableError(f"clusters from {self.source!r}: {error}; {remedy}") from None
@@ -100,7 +99,7 @@ class ClustersSettings(Strict):
                     f"clusters from {self.source!r}: the randomized values of {' and '.join(pair)} "
                     "are not their categories; use by: attributes_inverted"
                 )
-        counted = responses.count([table.reports for table in pairs.values()])
+        counted = release.count([table.reports for table in pairs.values()])
         found = {}
         for (pair, table), each in zip(pairs.items(), counted, strict=True):
             values = each.tally.astype(float)

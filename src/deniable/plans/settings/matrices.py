@@ -1,21 +1,17 @@
 """Settings of the matrices of PRAM."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from deniable import channels, plans, pram
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.plans.settings.shared import only_option
 from deniable.privacy import PrivacyOptions
 from deniable.records import Domain
 from deniable.validation import Epsilon, Probability, Strict
-
-if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.channels import Channel
-    from deniable.plans.risks import Origin
-
 
 WeightColumn = Annotated[str, Field(min_length=1)] | None
 """Column of positive survey weights (docs/pram.md#survey-weights). Required if the file has
@@ -42,20 +38,18 @@ class _Matrix(Strict):
         return f"{self.kind}: as requested"
 
     @property
-    def origin(self) -> "Origin":
+    def origin(self) -> "plans.Origin":
         """The information by which matrices are chosen."""
         return "the data, by a curator" if self.from_records else "no data"
 
-    def channel(self, proportions: Floats, block: Domain) -> "Channel":
+    def channel(self, proportions: Floats, block: Domain) -> "channels.Channel":
         """Return the channel of a `block`, by the original `proportions` of its cells.
 
         Raises `DeniableError` if the matrix is impossible.
         """
-        from deniable.pram import pram_matrix  # noqa: PLC0415
-
         own = self.model_dump(include={"kind", "retention", "invariant", "loss"})
         own |= {"epsilon": getattr(self, "budget", None)}
-        return pram_matrix(proportions, categories=block.cell_labels(), **own)
+        return pram.pram_matrix(proportions, categories=block.cell_labels(), **own)
 
     def bounds(self, blocks: Sequence[Domain]) -> tuple[float, ...]:
         """Return the bound of each of `blocks` if the matrices are kept back, else ()."""
@@ -97,12 +91,10 @@ class _FromRecords(_OfEpsilon):
         return self
 
     def bounds(self, blocks: Sequence[Domain]) -> tuple[float, ...]:
-        from deniable.pram import channel_of_retention  # noqa: PLC0415
-
         def bound(size: int) -> float:
             if size == 1 or self.budget is not None:
                 return 0.0 if size == 1 else float(self.budget or 0.0)
-            return channel_of_retention(size, getattr(self, "retention", 0.0)).epsilon
+            return pram.channel_of_retention(size, getattr(self, "retention", 0.0)).epsilon
 
         return tuple(bound(block.size) for block in blocks) if self.keep_back else ()
 
@@ -179,17 +171,15 @@ class FileMatrix(_Matrix):
     """The information by which the matrices were chosen. The last value is a risk."""
 
     @property
-    def origin(self) -> "Origin":
+    def origin(self) -> "plans.Origin":
         return self.chosen_from
 
-    def channel(self, proportions: Floats, block: Domain) -> "Channel":
+    def channel(self, proportions: Floats, block: Domain) -> "channels.Channel":
         """Return the matrix in the file of the `block`; `proportions` are not used."""
-        from deniable.pram import matrix_from_file  # noqa: PLC0415
-
         if (name := " x ".join(block.names)) not in self.files:
             given = ", ".join(self.files)
             raise DeniableError(f"no file has its matrix; give files.{name}; given: {given}")
-        return matrix_from_file(self.files[name], block)
+        return pram.matrix_from_file(self.files[name], block)
 
 
 PramMatrix = Annotated[

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
+from deniable import plans, responses
 from deniable.privacy import PrivacyOptions
 from deniable.validation import Strict, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
-    from deniable.plans.interface import Plan
-    from deniable.responses import Responses
     from deniable.schema import Part, RecordsFile, Schema
 
 Joint = list[Annotated[list[str], Field(min_length=2)]]  # groups of columns that share a channel
 OrderName = Literal["permuted", "as_in_file"]
-AnyPlan = TypeVar("AnyPlan", bound="Plan")
+AnyPlan = TypeVar("AnyPlan", bound="plans.Plan")
 TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -38,7 +37,7 @@ class PlanInputs:
 
     schema: "Schema"
     data: "RecordsFile | None" = None
-    released: "Mapping[str, Responses]" = field(default_factory=dict)
+    released: "Mapping[str, responses.Responses]" = field(default_factory=dict)
     accept: tuple[str, ...] = ()
 
 
@@ -60,7 +59,7 @@ class PlanOptions(Strict):
         """Paths of further files that the plan is made from."""
         return ()
 
-    def plan(self, given: PlanInputs) -> "Plan":
+    def plan(self, given: PlanInputs) -> "plans.Plan":
         """Return the plan of the inputs `given`; each kind defines it.
 
         Raises `DeniableError` if the plan is impossible, or a risk is not accepted.
