@@ -1,17 +1,20 @@
 """Clusters of columns that depend on each other, found in records or in randomized values."""
 
 from itertools import combinations
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from deniable import estimation, plans, randomized_response, responses
+from deniable import estimation, plans, randomized_response
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.plans.settings.shared import PlanInputs
 from deniable.records import Domain
 from deniable.texts import text_of
 from deniable.validation import Share, Strict
+
+if TYPE_CHECKING:  # a config is checked without a computation
+    from deniable.responses import Responses
 
 RECORDS, SECURE_SUM = "records", "secure_sum"
 SOURCES = (RECORDS, SECURE_SUM)
@@ -78,7 +81,7 @@ class ClustersSettings(Strict):
         return plans.clusters_from_tables(domain, tables, *how), "randomized answers"
 
     def _tables(
-        self, domain: Domain, release: "responses.Responses"
+        self, domain: Domain, release: "Responses"
     ) -> dict[tuple[str, str], Floats]:
         """Return the two-way tables, from randomized values, by which dependences are measured."""
         try:

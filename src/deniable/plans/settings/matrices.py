@@ -1,17 +1,20 @@
 """Settings of the matrices of PRAM."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deniable import channels, plans, pram
+from deniable import plans, pram
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.plans.settings.shared import only_option
 from deniable.privacy import PrivacyOptions
 from deniable.records import Domain
 from deniable.validation import Epsilon, Probability, Strict
+
+if TYPE_CHECKING:  # a config is checked without a computation
+    from deniable.channels import Channel
 
 WeightColumn = Annotated[str, Field(min_length=1)] | None
 """Column of positive survey weights (docs/pram.md#survey-weights). Required if the file has
@@ -42,7 +45,7 @@ class _Matrix(Strict):
         """The information by which matrices are chosen."""
         return "the data, by a curator" if self.from_records else "no data"
 
-    def channel(self, proportions: Floats, block: Domain) -> "channels.Channel":
+    def channel(self, proportions: Floats, block: Domain) -> "Channel":
         """Return the channel of a `block`, by the original `proportions` of its cells.
 
         Raises `DeniableError` if the matrix is impossible.
@@ -174,7 +177,7 @@ class FileMatrix(_Matrix):
     def origin(self) -> "plans.Origin":
         return self.chosen_from
 
-    def channel(self, proportions: Floats, block: Domain) -> "channels.Channel":
+    def channel(self, proportions: Floats, block: Domain) -> "Channel":
         """Return the matrix in the file of the `block`; `proportions` are not used."""
         if (name := " x ".join(block.names)) not in self.files:
             given = ", ".join(self.files)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from deniable import plans, responses
+from deniable import plans
 from deniable.privacy import PrivacyOptions
 from deniable.validation import Strict, Values
 
 if TYPE_CHECKING:  # a config is checked without a computation
+    from deniable.responses import Responses
     from deniable.schema import Part, RecordsFile, Schema
 
 Joint = list[Annotated[list[str], Field(min_length=2)]]  # groups of columns that share a channel
@@ -37,7 +38,7 @@ class PlanInputs:
 
     schema: "Schema"
     data: "RecordsFile | None" = None
-    released: "Mapping[str, responses.Responses]" = field(default_factory=dict)
+    released: "Mapping[str, Responses]" = field(default_factory=dict)
     accept: tuple[str, ...] = ()
 
 
