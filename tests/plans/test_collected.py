@@ -92,31 +92,14 @@ def test_tables_that_follow_the_estimates_stay_within_the_guarantee_of_the_floor
     answers: Any,
 ) -> None:
     plan = CollectedPlan.from_schema(SCHEMA, None, 2, answers, 0.2, 150, keep=0.5)
-    audited, found = plan.audit(), plan.audit(answers_of(plan))
-    for table in (audited, found):
-        assert table["holds"].all()
-        assert (table["shipped_epsilon"] - table["exact_epsilon"]).abs().max() < 1e-9
-    # A table that reaches its floor attains the stated epsilon; the ones received stay below.
+    audited = plan.audit()
+    assert audited["holds"].all()
+    assert (audited["shipped_epsilon"] - audited["exact_epsilon"]).abs().max() < 1e-9
+    # A table that reaches its floor attains the stated epsilon.
     record = audited["unit"] == "record"
     assert audited.loc[record, "exact_epsilon"].item() == plan.epsilon
-    assert (found["exact_epsilon"] < audited["exact_epsilon"]).all()
     uniform = CollectedPlan.from_schema(SCHEMA, None, 2, answers, block=150, keep=0.5).audit()
-    assert (found["exact_epsilon"] > uniform["exact_epsilon"]).all()
-
-
-@pytest.mark.parametrize(("column", "factor"), [("p", 1.2), ("fake", 0.2)])
-def test_answers_through_another_channel_are_detected(column: str, factor: float) -> None:
-    answers = answers_of(HALF)
-    there = answers["block"] == 2
-    if column == "p":
-        answers.loc[there, "p"] *= factor
-    else:
-        first = there & (answers["categories"].str.startswith("0 x"))
-        answers.loc[first, "fake"] *= factor
-        answers["fake"] /= answers.groupby(["block", "attributes"])["fake"].transform("sum")
-    audited = HALF.audit(answers)
-    assert not audited[audited["unit"] == "record"]["holds"].any()
-    assert not audited[audited["unit"] == "answer"]["holds"].all()
+    assert (audited["exact_epsilon"] > uniform["exact_epsilon"]).all()
 
 
 def test_large_tables_are_audited_by_their_distinct_entries(

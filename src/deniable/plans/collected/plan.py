@@ -177,24 +177,14 @@ class CollectedPlan(Plan):
     def responses(self, source: Any) -> CollectedResponses:
         return CollectedResponses(source, self.design, self.schema.file.protected)
 
-    def audit(self, answers: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Compare each stated epsilon with one that is computed independently.
+    def audit(self) -> pd.DataFrame:
+        """Compare each stated epsilon with one that is computed independently; see `Plan.audit`.
 
         The ratios of the matrix p I + (1 - p) 1 q' of each table are computed entry by entry, in
-        fractions. With a floor, q is a distribution with a cell at the floor.
-
-        Parameters
-        ----------
-        answers : DataFrame, optional
-            The protected file. The tables q are then the ones that clients received.
-
-        Returns
-        -------
-        DataFrame
-            See `Plan.audit`; with the column ``theorem_4_1``, the epsilon that Theorem 4.1 of
-            [rrba] claims. It does not hold.
+        fractions. With a floor, q is a distribution with a cell at the floor. The column
+        ``theorem_4_1`` has the epsilon that Theorem 4.1 of [rrba] claims. It does not hold.
         """
-        return audit_design(self.design, self.target, self.epsilon, answers)
+        return audit_design(self.design, self.target, self.epsilon)
 
     def compare_with_original(
         self,

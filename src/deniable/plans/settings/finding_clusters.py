@@ -80,9 +80,7 @@ class ClustersSettings(Strict):
         tables = self._tables(domain, given.released[self.source])
         return plans.clusters_from_tables(domain, tables, *how), "randomized answers"
 
-    def _tables(
-        self, domain: Domain, release: "Responses"
-    ) -> dict[tuple[str, str], Floats]:
+    def _tables(self, domain: Domain, release: "Responses") -> dict[tuple[str, str], Floats]:
         """Return the two-way tables, from randomized values, by which dependences are measured."""
         try:
             pairs = {pair: release.table(pair) for pair in combinations(domain.names, 2)}
