@@ -21,13 +21,13 @@ MANUAL = "docs/options.md describes every option"
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "columns": ("columns:ColumnsPlan", "settings.columns:ColumnsSettings"),
-    "strata": ("strata:StrataPlan", "settings.strata:StrataSettings"),
+    "strata": ("strata:StrataPlan", "settings.columns:StrataSettings"),
     "masked": ("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
     "mixed": ("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
     "collected": ("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
     "questionnaire": (
         "questionnaire.plan:QuestionnairePlan",
-        "questionnaire.settings:QuestionnaireSettings",
+        "settings.columns:QuestionnaireSettings",
     ),
 }
 """The plan and the settings of each kind, as "module:class" in `deniable.plans`."""

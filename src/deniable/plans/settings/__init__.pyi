@@ -1,4 +1,8 @@
-from .columns import ColumnsSettings as ColumnsSettings
+from .columns import (
+    ColumnsSettings as ColumnsSettings,
+    QuestionnaireSettings as QuestionnaireSettings,
+    StrataSettings as StrataSettings,
+)
 from .shared import (
     ChannelOptions as ChannelOptions,
     PlanInputs as PlanInputs,
@@ -6,4 +10,3 @@ from .shared import (
     RecordOptions as RecordOptions,
     only_option as only_option,
 )
-from .strata import StrataSettings as StrataSettings

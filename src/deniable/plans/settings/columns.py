@@ -1,4 +1,4 @@
-"""Settings of plans that randomize columns, or clusters of columns, by channels."""
+"""Settings of plans that randomize columns by channels: alone, in clusters, strata or forms."""
 
 import math
 from dataclasses import replace
@@ -6,14 +6,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from deniable import plans, randomized_response
+from deniable import plans, pram, randomized_response
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.settings.finding_clusters import RECORDS, SOURCES, ClustersSettings
 from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, only_option
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
-from deniable.validation import Probability, Strict
+from deniable.validation import Probability, Strict, Values
 
+Names = Annotated[list[str], Field(min_length=1)]
+FormBlocks = Annotated[list[str | Names], Field(min_length=1)]
 GivenClusters = tuple[tuple[str, ...], ...]
 OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables", "floor", "shares")
 """Options that are parameters of `deniable.make_plan`."""
@@ -212,3 +214,85 @@ class ColumnsSettings(ChannelOptions):
                 )
         why = f"randomized response with p {p:g}, matrix {reading}"
         return protocol, {"target": protocol.epsilon, "why": (why,) * len(groups)}
+
+
+class StrataSettings(ChannelOptions):
+    """A plan that randomizes columns within strata; `columns` contain the stratum columns.
+
+    One of `epsilon`, `beta`, `breach`, `retention` and `matrix` is required. The ε is of the
+    randomized columns together, is the same in all strata, and holds for a record that keeps its
+    stratum.
+    """
+
+    kind: Literal["strata"]
+    """Kind of the plan."""
+    strata: Values[str]
+    """Columns that are released unchanged, without protection. Each combination of their values has
+    its own matrices."""
+    retention: Probability | None = None
+    """Retention probability of each category."""
+    matrix: PramMatrix | None = None
+    """Matrices of PRAM."""
+
+    @model_validator(mode="after")
+    def _one_request(self) -> Self:
+        only_option(self.privacy | {"retention": self.retention, "matrix": self.matrix})
+        return self
+
+    @property
+    def reads_records(self) -> bool:
+        return self.matrix is not None and self.matrix.from_records
+
+    def plan(self, given: PlanInputs) -> "plans.StrataPlan":
+        given = replace(given, schema=self.own_schema(given.schema))
+        if self.matrix is None:
+            options = self.model_dump(include={"strata", "joint", "retention"})
+            options |= {"epsilon": self.budget, "accept": given.accept}
+            plan = plans.StrataPlan.from_schema(given.schema, **options)
+        else:
+            from deniable.plans.settings.pram import through_matrices  # noqa: PLC0415
+
+            strata, domain = tuple(self.strata), given.schema.domain()
+            protocols, own = through_matrices(
+                self.matrix, given, strata, self.joint, self.answering
+            )
+            invariant = self.matrix.is_invariant
+            protocol = pram.StratifiedProtocol(domain, strata, protocols, invariant)
+            plan = plans.StrataPlan(given.schema, protocol=protocol, **own)
+        return self.completed(plan, self.matrix)
+
+
+class QuestionnaireSettings(ChannelOptions):
+    """A split questionnaire: each record has randomized values of a random form, a part of columns.
+
+    Forms are drawn without looking at values. Each form has all of `epsilon`, and other columns are
+    "(not asked)" (docs/own-data.md#columns-of-each-record).
+    """
+
+    kind: Literal["questionnaire"]
+    """Kind of the plan."""
+    ask: Annotated[int, Field(ge=1)] | Literal["pairs"] | list[FormBlocks] = 1
+    """Number of columns, or of clusters in `joint`, of a form. With `pairs`, a form is two columns
+    that share a channel. Or all forms, each a list of columns and of clusters, `[[a, [b, c]],
+    [d]]`."""
+    mechanism: str = "best"
+    """Kind of all channels that can have it, as in `columns`."""
+    mechanisms: dict[str, str] = Field(default_factory=dict)
+    """Kinds of the channels of single columns."""
+    split: Literal["even", "size", "optimal"] = "even"
+    """Budget allocation within a form, as in `columns`."""
+    tables: list[Names] = Field(default_factory=list)
+    """Columns of each table for the split `optimal`. The default is marginal distributions."""
+    responses: Literal["any", "categories"] = "any"
+    """Randomized values, as in `columns`."""
+
+    @model_validator(mode="after")
+    def _one_request(self) -> Self:
+        only_option(self.privacy)
+        return self
+
+    def plan(self, given: PlanInputs) -> "plans.QuestionnairePlan":
+        names = ("ask", "mechanism", "mechanisms", "split", "tables", "responses")
+        own = {"clusters": self.joint, "accept": given.accept} | self.model_dump(include={*names})
+        schema = self.own_schema(given.schema)
+        return self.completed(plans.make_questionnaire(schema, self.budget or 0.0, **own), None)
