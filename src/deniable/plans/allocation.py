@@ -48,36 +48,21 @@ def allocate_to_blocks(
 ) -> tuple[float, ...]:
     """Return the epsilon of each of the `blocks`, 0 for a block that is left out.
 
-    As fractions, the results sum to at most `epsilon`.
+    As fractions, the results sum to at most `epsilon`, the one of a whole record. With `how` "each"
+    it is the one of each block instead. The `kinds` are mechanisms, as in `choose`; for designs,
+    the optimum is searched for "best". A function `choose` returns the channels.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-    kinds : sequence of str
-        The mechanism of each block, as in `choose`.
-    epsilon : float, above 0
-        Epsilon of a whole record. With "each", it is the epsilon of each block instead.
-    how : "even", "size", "optimal" or "each"
-        "even" and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" has the least
-        mean over the tables of the mean variance of their estimated proportions, as `compare`
-        prints it, and leaves out blocks in no table. The optimum is global, up to interpolation,
-        if all channels are keep-or-replace channels: the logarithm of a second moment is then
-        convex in epsilon. Otherwise several starts are compared. By exact errors, the result is
-        never worse than "even", nor than "size" if that is above the floor.
-    tables : sequence of tuples of str
-        The tables of "optimal"; by default all marginal distributions.
-    floor : float, 0 to 1
-        The least epsilon of a block with "optimal", as a proportion of its even part.
-    shares : mapping of str to float, optional
-        Proportions of `epsilon`, above 0, for the blocks of single columns. All other blocks
-        divide the rest.
-    choose : callable
-        Returns the channels of the result. "best" is searched without designs.
+    "even" and "size" are as in `deniable.privacy.allocate_by_size`. "optimal" has the least mean
+    over the `tables`, by default all marginal distributions, of the mean variance of their
+    estimated proportions, as `compare` prints it, and leaves out blocks in no table. The optimum is
+    global, up to interpolation, if all channels are keep-or-replace channels: the logarithm of a
+    second moment is then convex in epsilon. Otherwise several starts are compared. By exact errors,
+    the result is never worse than "even", nor than "size" if that is above the floor. The `floor`,
+    from 0 to 1, is the least epsilon of a block with "optimal", as a proportion of its even part.
 
-    Raises
-    ------
-    DeniableError
-        If an argument is out of range, epsilon is too small, or no block with two cells has one.
+    `shares` are proportions of `epsilon`, above 0, for the blocks of single columns. All other
+    blocks divide the rest. Raises `DeniableError` if an argument is out of range, epsilon is too
+    small, or no block with two cells has one.
     """
     refuse_unknown("way to split epsilon", how, get_args(Split))
     sizes = [block.size for block in blocks]

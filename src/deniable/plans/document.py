@@ -49,11 +49,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         },
         **({} if required is None else {"requirement": required.to_json()}),
         "guarantees": [
-            {
-                "epsilon": epsilon_to_json(own.epsilon),
-                "unit": own.unit,
-                "conditions": [*own.conditions],
-            }
+            asdict(own) | {"epsilon": epsilon_to_json(own.epsilon), "conditions": [*own.conditions]}
             for own in plan.guarantees
         ],
         "chosen_from": plan.chosen_from,

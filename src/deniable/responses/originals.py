@@ -76,15 +76,10 @@ def _coverage(
     """Yield the coverage of all categories, for all records and in each stratum with records."""
     all_counts: Any
     drawn: Any
+    (name,) = table.domain.names
+    about = {"columns": name, "values": table.domain.cell_labels(), "stratum": ""}
     if table.asked < 1:  # redraws of a channel do not draw the records that were asked
-        yield {
-            "columns": table.domain.names[0],
-            "values": table.domain.cell_labels(),
-            "stratum": "",
-            "original": shares(original, table.domain.names),
-            "redraws": 0,
-            "coverage": np.nan,
-        }
+        yield about | {"original": shares(original, (name,)), "redraws": 0, "coverage": np.nan}
         return
     if (weights := original.weights) is None:
         all_counts = original.counts(table.cells.names).reshape(-1)
@@ -103,9 +98,7 @@ def _coverage(
         counts, own = all_counts[stratum.at], drawn[..., stratum.at]
         functionals = table.functionals[:, stratum.at]
         true = functionals @ (counts / counts.sum())
-        found: dict[str, Any] = {
-            "columns": table.domain.names[0],
-            "values": table.domain.cell_labels(),
+        found: dict[str, Any] = about | {
             "stratum": stratum.name,
             "original": true,
             "redraws": redraws,
