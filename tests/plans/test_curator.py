@@ -11,8 +11,7 @@ import pytest
 
 from deniable import Released
 from deniable.errors import DeniableError
-from deniable.plans import Plan, make_plan, verify_plan, write_plan
-from deniable.plans import clusters_from
+from deniable.plans import Plan, clusters_from, make_plan, verify_plan, write_plan
 from deniable.release import Ledger, protect
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 

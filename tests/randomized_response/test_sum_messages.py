@@ -16,12 +16,12 @@ from deniable.errors import DeniableError
 from deniable.plans import (
     ColumnsPlan,
     PlanInputs,
+    clusters_from,
     count_cells,
     plan_from_json,
     plan_to_json,
     settings_from,
 )
-from deniable.plans import clusters_from
 from deniable.randomized_response import (
     SumMessage,
     add_messages,

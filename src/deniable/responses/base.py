@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.errors import DeniableError
-from deniable.records import Domain
+from deniable.errors import DataError, DeniableError
+from deniable.records import Domain, shortened
+from deniable.schema import FileFormat, Source, open_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +71,21 @@ class Counted:
         sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
         within = WeightedCounts(*sums, records, self.weighted.largest)
         return Counted(self.tally[at], within, weight=self.weight)
+
+
+def open_protected(source: Any, form: FileFormat, names: Iterable[str]) -> Source:
+    """Open a protected file or table, `source`, with the format `form` of a file.
+
+    Raises `DataError` if it cannot be read, or lacks one of the columns `names`.
+    """
+    opened = open_source(source, form.delimiter, form.encoding)
+    for name in names:
+        if name not in opened.types:
+            raise DataError(
+                f"{opened.where}: the plan has the column {name!r}, but the columns are "
+                f"{shortened(', '.join(opened.types))}; plan and file are of different releases"
+            )
+    return opened
 
 
 class Responses(ABC):

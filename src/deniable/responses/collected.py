@@ -11,7 +11,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
-from deniable.responses.base import Counted, ResponseBatch, Responses
+from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
 from deniable.responses.tables import Side, Table, cells_of, domain_of
 from deniable.rrba import (
     FLOOR_ROUNDING,
@@ -23,9 +23,10 @@ from deniable.rrba import (
     rows_by_table,
     table_channel,
 )
-from deniable.schema import FileFormat, ValidationErrors, open_source
+from deniable.schema import FileFormat, ValidationErrors, weights_of
 
-TEXTS, NUMBERS = ("attributes", "categories"), ("p", "fake", "reports")
+TEXTS = ("attributes", "categories")
+NUMBERS = {"block": True, "p": False, "fake": False, "reports": True}  # whether they are whole
 ROUNDING = 1e-9  # the largest difference from 1 of the sum of a distribution of fake answers
 
 
@@ -132,39 +133,22 @@ class CollectedResponses(Responses):
 
 
 def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:
-    opened, faults = open_source(source, form.delimiter, form.encoding), ValidationErrors()
-    columns = (*TEXTS, "block", *NUMBERS)
-    for name in columns:
-        if name not in opened.types:
-            raise DataError(
-                f"{opened.where}: the answers have no column {name!r}; give the table that "
-                "deniable.randomize returned, or the answers in a public folder"
-            )
+    columns, faults = (*TEXTS, *NUMBERS), ValidationErrors()
+    opened = open_protected(source, form, columns)
     batches = [piece.batch for piece in opened.pieces([], columns, faults)]
     faults.raise_if_any()
-    read = pa.Table.from_batches(batches)
-    found = {name: read[name].cast(pa.string()).to_pylist() for name in TEXTS}
-    found["block"] = _numbers(opened.where, "block", read["block"], whole=True)
-    for name in NUMBERS:
-        found[name] = _numbers(opened.where, name, read[name], whole=name == "reports")
-    return opened.where, pd.DataFrame(found)
-
-
-def _numbers(where: str, name: str, values: pa.ChunkedArray, *, whole: bool) -> list[float]:
-    numbers = []
-    for row, value in enumerate(values.to_pylist(), start=1):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = -1.0
-        if not 0 <= number < np.inf or (whole and number % 1):
-            kind = "a whole number from 0" if whole else "a number from 0"
+    read = pa.Table.from_batches(batches).combine_chunks()
+    found: dict[str, Any] = {name: read[name].cast(pa.string()).to_pylist() for name in TEXTS}
+    for name, whole in NUMBERS.items():
+        found[name] = numbers = weights_of(read[name], ".")
+        right = (numbers >= 0) & (numbers < np.inf) & ((numbers % 1 == 0) | (not whole))
+        if not right.all():
+            row, kind = int(right.argmin()), "a whole number from 0" if whole else "a number from 0"
             raise DataError(
-                f"{where}: row {row}, column {name!r} has {shown(value)}; enter {kind}, or restore "
-                "the file"
+                f"{opened.where}: row {row + 1}, column {name!r} has "
+                f"{shown(read[name][row].as_py())}; enter {kind}, or restore the file"
             )
-        numbers.append(number)
-    return numbers
+    return opened.where, pd.DataFrame(found)
 
 
 def _refuse_other_table(

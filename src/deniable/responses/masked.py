@@ -13,10 +13,10 @@ from deniable.arrays import Counts, Floats
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
-from deniable.records import Domain, NumericMicrodata, shortened
-from deniable.responses.base import Counted, ResponseBatch, Responses
+from deniable.records import Domain, NumericMicrodata
+from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
 from deniable.responses.tables import Table
-from deniable.schema import Coder, Schema, ValidationErrors, open_source, weights_of
+from deniable.schema import Coder, Schema, ValidationErrors, weights_of
 
 HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
 """Columns of the public file histograms.csv: the noisy count of each class in each bin."""
@@ -72,15 +72,8 @@ class MaskedResponses(Responses):
         class_column: str | None = None,
     ) -> None:
         self._schema, self.mechanism, self.class_column = schema, mechanism, class_column
-        form = schema.file.protected
-        self._source = open_source(source, form.delimiter, form.encoding)
-        for name in (*mechanism.domains.names, *([class_column] if class_column else [])):
-            if name not in self._source.types:
-                there = shortened(", ".join(self._source.types))
-                raise DataError(
-                    f"{self._source.where}: no column {name!r}, only {there}; plan and file are of "
-                    "different releases"
-                )
+        names = [*mechanism.domains.names, *([class_column] if class_column else [])]
+        self._source = open_protected(source, schema.file.protected, names)
         self.counts = self._noisy_counts(source) if mechanism.by_histograms else None
 
     @property

@@ -12,9 +12,9 @@ import pyarrow as pa
 from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain, shortened
-from deniable.responses.base import Counted, ResponseBatch, Responses
+from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
 from deniable.responses.columns import ProtectedFormat
-from deniable.schema import ValidationErrors, open_source, weights_of
+from deniable.schema import ValidationErrors, weights_of
 
 if TYPE_CHECKING:
     from deniable.responses.tables import Table
@@ -55,19 +55,13 @@ class ProtectedRecords(Responses):
         clusters: Sequence[tuple[str, ...]],
     ) -> None:
         form, self._table_of, self._clusters = layout.schema.file.protected, table_of, clusters
-        self._source = open_source(source, form.delimiter, form.encoding)
+        names = [*(each.name for each in layout.columns), *layout.passed]
+        self._source = open_protected(source, form, names)
         self.where, self.as_text = self._source.where, layout.as_text
         passed = [layout.schema[name] for name in layout.passed]
         self._decimals = {each.name: each.decimal for each in passed if each.kind == "weight"}
         self._columns = {each.name: each for each in layout.columns}
         self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
-        for name in (*self._columns, *layout.passed):
-            if name not in self._source.types:
-                raise DataError(
-                    f"{self.where}: the plan has the column {name!r}, but the columns are "
-                    f"{shortened(', '.join(self._source.types))}; plan and file are of different "
-                    "releases"
-                )
 
     def table(self, names: Sequence[str]) -> "Table":
         return self._table_of(names)

@@ -1,6 +1,6 @@
 """Tables of any columns, and the channel from their cells to randomized values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
@@ -259,17 +259,14 @@ def table_within_strata(
     """
     domain = domain_of(protocol.domain, names)
     blocks = [block for block in protocol.blocks if set(block) & set(names)]
-    randomized = [name for block in blocks for name in block]
-    cells = protocol.domain.project([*protocol.strata, *randomized])
-    inner = protocol.domain.project(randomized).size if blocks else 1
+    cells = protocol.domain.project([*protocol.strata, *(n for block in blocks for n in block)])
     if cells.size**2 > MAX_ENTRIES:
         raise DeniableError(
             f"the table of {', '.join(domain.names)} within strata is over {cells.size:,} cells, "
             f"a matrix of more than {MAX_ENTRIES:,} entries; name fewer columns"
         )
     entries, strata = np.eye(cells.size), []
-    known = (protocol.domain[name].categories for name in protocol.strata)
-    for number, key in enumerate(product(*known)):
+    for key, at in _positions(cells, protocol.strata):
         if key in protocol.protocols:  # other strata have no records
             ways = [protocol.protocols[key].channel_of(block) for block in blocks]
             ways = ways or [KeepOrReplace(1.0, np.zeros(1))]
@@ -277,7 +274,6 @@ def table_within_strata(
             channels = tuple(channel for channel, _ in completed)
             channel = channels[0] if len(channels) == 1 else ProductChannel(channels)
             possible = reduce(np.kron, (flags for _, flags in completed)).astype(bool)
-            at = slice(number * inner, (number + 1) * inner)
             entries[at, at] = channel.matrix()
             strata.append(TableStratum(label(key), at, channel, possible))
     if not protocol.invariant and any(each.channel.singular for each in strata):
@@ -294,6 +290,13 @@ def table_within_strata(
         protocol.invariant,
         weight=weight,
     )
+
+
+def _positions(cells: Domain, strata: Sequence[str]) -> Iterator[tuple[tuple[str, ...], slice]]:
+    """Yield each stratum and the positions of its `cells`; the columns `strata` are the first."""
+    known = list(product(*(cells[name].categories for name in strata)))
+    inner = cells.size // len(known)
+    return ((key, slice(at * inner, (at + 1) * inner)) for at, key in enumerate(known))
 
 
 class _KeptBack:
@@ -329,13 +332,9 @@ def kept_back_table(
         )
     cells = domain.project([*strata, *(name for block in parts for name in block)])
     channel = cast(Channel, _KeptBack())
-    known = list(product(*(domain[name].categories for name in strata)))
-    inner = cells.size // len(known)
     named = [
-        TableStratum(
-            label(key), slice(at * inner, (at + 1) * inner), channel, np.ones(inner, dtype=bool)
-        )
-        for at, key in enumerate(known)
+        TableStratum(label(key), at, channel, np.ones(at.stop - at.start, dtype=bool))
+        for key, at in _positions(cells, strata)
     ]
     return Table(
         own,

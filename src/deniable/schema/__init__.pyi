@@ -14,6 +14,7 @@ from .faults import (
 from .formats import (
     CsvForm as CsvForm,
     CsvText as CsvText,
+    Source as Source,
     open_source as open_source,
     rows_of as rows_of,
 )

@@ -132,17 +132,18 @@ class CollectedPlan(Plan):
             If a parameter is out of range, a risk is not accepted, or not one of epsilon and keep
             is given.
         """
-        if epsilon is not None and keep is None:
+        if (epsilon is None) == (keep is None):
+            raise DeniableError("give an epsilon or the probability keep, one of them")
+        if epsilon is not None:
             refuse_bad_budget(epsilon)
             if floor == 0:
                 raise DeniableError("with floor 0 no epsilon can be requested; give p")
             keep_of = keep_for_record(epsilon, floor)
-        elif keep is not None and epsilon is None:
+        else:
 
             def keep_of(_: Sequence[int]) -> float:
-                return keep
-        else:
-            raise DeniableError("give an epsilon or the probability keep, one of them")
+                return keep or 0.0
+
         design = design_collection(schema.domain(), size, answers, keep_of, floor, block, update)
         target = _record_epsilon(design) if epsilon is None else epsilon
         return cls(schema, target, design, accept=tuple(accept))

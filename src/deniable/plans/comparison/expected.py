@@ -330,14 +330,11 @@ def records_for_error(
         row: dict[str, Any] = {"columns": columns, "values": channel.reports}
         needed = {each: records_needed(channel.reports, error, alpha, each) for each in KINDS}
         factor = propagation_factor(channel) if channel.square else math.nan
-        estimates = {f"estimate_{each}": number * factor**2 for each, number in needed.items()}
+        estimates = {f"estimate_{each}": np.ceil(n * factor**2) for each, n in needed.items()}
         rows.append(row | needed | {"propagation": factor} | estimates)
     if not rows:
         raise DeniableError(f"a plan of kind {plan.kind} has no channels; compare test releases")
-    table = pd.DataFrame(rows)
-    estimated = [f"estimate_{each}" for each in KINDS]
-    table[estimated] = np.ceil(table[estimated])
-    return table
+    return pd.DataFrame(rows)
 
 
 def _asked_in_part(plan: Plan) -> list[str]:

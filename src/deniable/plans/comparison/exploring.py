@@ -123,11 +123,11 @@ def explore(
         raise DeniableError("no epsilon to explore; give at least one")
     size = max((len(table) for table in tables), default=1)
     ask: Any = "pairs" if size == 2 else size
-    asked = partial(make_questionnaire, schema, ask=ask, tables=tables, prior=prior, **options)
-    plan_of = partial(make_plan, schema, tables=tables, prior=prior, **options)
+    options |= {"tables": tables, "prior": prior}
     ways: dict[str, Callable[..., CategoricalPlan[Any]]] = {
-        f"--split {split}": partial(plan_of, split=split) for split in SPLITS
+        f"--split {split}": partial(make_plan, schema, split=split, **options) for split in SPLITS
     }
+    asked = partial(make_questionnaire, schema, ask=ask, **options)
     with suppress(DeniableError):  # a questionnaire needs more columns than it asks
         asked(epsilon=max(epsilons))
         ways[f"--ask {ask}"] = asked
