@@ -41,10 +41,10 @@ class CollectedResponses(Responses):
 
     def __init__(self, source: Any, design: CollectionDesign, form: FileFormat) -> None:
         self._design, self._counts = design, dict[tuple[str, ...], Counts]()
-        where, self.answers = _read(source, form)
-        for names, own in rows_by_table(self.answers).items():
+        where, answers = _read(source, form)
+        for names, own in rows_by_table(answers).items():
             _refuse_other_table(where, design, names, own)
-        self._tables = answers_by_table(design, self.answers)
+        self._tables = answers_by_table(design, answers)
 
     @property
     def records(self) -> int:
