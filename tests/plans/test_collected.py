@@ -24,7 +24,7 @@ from deniable.datasets.networks import drawn_file, from_resources
 from deniable.errors import DataError, DeniableError
 from deniable.plans import PlanInputs
 from deniable.plans.auditing import AUDIT_COLUMNS
-from deniable.plans.collected import audit
+from deniable.plans.collected import plan as collected
 from deniable.plans.collected.settings import CollectedSettings
 from deniable.plans.document import plan_from_json, plan_to_json, read_plan, verify_plan, write_plan
 from deniable.plans.settings.finding_clusters import ClustersSettings
@@ -106,13 +106,13 @@ def test_large_tables_are_audited_by_their_distinct_entries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     by_entry = HALF.audit()
-    monkeypatch.setattr("deniable.plans.collected.audit.MAX_CELLS_BY_ENTRY", 1)
-    audit._ratios.cache_clear()
+    monkeypatch.setattr("deniable.plans.collected.plan.MAX_CELLS_BY_ENTRY", 1)
+    collected._ratios.cache_clear()
     by_distinct = HALF.audit()
     assert (by_distinct["shown_by"] != by_entry["shown_by"]).all()
     way = ["shown_by"]
     pd.testing.assert_frame_equal(by_distinct.drop(columns=way), by_entry.drop(columns=way))
-    audit._ratios.cache_clear()
+    collected._ratios.cache_clear()
 
 
 @given(epsilon=st.floats(0.05, 8), floor=st.none() | st.floats(0.05, 1))

@@ -64,5 +64,9 @@ from .risks import (
     released_columns as released_columns,
     schema_risks as schema_risks,
 )
-from .settings import PlanInputs as PlanInputs, PlanOptions as PlanOptions
+from .settings import (
+    PlanInputs as PlanInputs,
+    PlanOptions as PlanOptions,
+    through_matrices as through_matrices,
+)
 from .strata import StrataPlan as StrataPlan

@@ -1,8 +1,10 @@
 """The plan of a collection of tables: the questions to clients, and the epsilon of a record."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache, reduce
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,11 +13,12 @@ import pyarrow as pa
 
 from deniable.channels import fraction_from_json, fraction_to_json, refuse_bad_budget
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.plans.collected.audit import audit_design
+from deniable.plans.auditing import AUDIT_COLUMNS, EVERY_ENTRY, Ratios
 from deniable.plans.collected.comparison import compare_tables
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Order, Plan, Watch
 from deniable.plans.risks import RELEASED_KINDS, RISKS
+from deniable.privacy import column_epsilon, largest_ratio
 from deniable.records import Microdata
 from deniable.responses import CollectedResponses
 from deniable.rrba import (
@@ -27,9 +30,15 @@ from deniable.rrba import (
     design_collection,
     guaranteed,
     keep_for_record,
+    table_channel,
 )
 from deniable.sampling import KeyedDraws, RandomnessSource
 from deniable.schema import RecordBatch, Schema
+
+MAX_CELLS_BY_ENTRY = 256
+"""Cells of a table up to which every entry of its matrix is audited, in integers."""
+DISTINCT_ENTRIES = "the two distinct entries of each column"
+THEOREM = "theorem_4_1"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +194,25 @@ class CollectedPlan(Plan):
         fractions. With a floor, q is a distribution with a cell at the floor. The column
         ``theorem_4_1`` has the epsilon that Theorem 4.1 of [rrba] claims. It does not hold.
         """
-        return audit_design(self.design, self.target, self.epsilon)
+        by_cells: dict[int, list[tuple[CollectedTable, Ratios]]] = {}
+        records: list[tuple[float, Ratios]] = []
+        for question in self.design.asked:
+            tables = [self.design.randomized[each] for each in question]
+            ratios = [_ratios(table.keep, table.cells, table.floor) for table in tables]
+            for table, own in zip(tables, ratios, strict=True):
+                by_cells.setdefault(table.cells, []).append((table, own))
+            theorem = sum(table.claimed_epsilon for table in tables)
+            records.append((theorem, reduce(Ratios.composed, ratios)))
+        rows = []
+        for cells, each in sorted(by_cells.items()):
+            # The answers farthest above their claim; if all hold, the ones of largest epsilon.
+            table, found = max(each, key=lambda own: (own[1].exact > own[0].epsilon, own[1].exact))
+            row = found.row("answer", f"tables of {cells} cells", table.epsilon)
+            rows.append(row | {THEOREM: table.claimed_epsilon})
+        theorem, worst = max(records, key=lambda own: own[1].exact)
+        for unit, claimed in (("record", self.epsilon), ("record, target", self.target)):
+            rows.append(worst.row(unit, "all answers of a client", claimed) | {THEOREM: theorem})
+        return pd.DataFrame(rows, columns=[*AUDIT_COLUMNS, THEOREM])
 
     def compare_with_original(
         self,
@@ -239,3 +266,19 @@ class CollectedPlan(Plan):
 
 def _record_epsilon(design: CollectionDesign) -> float:
     return max(design.client_epsilon(number) for number in range(len(design.questions)))
+
+
+@lru_cache(maxsize=4096)
+def _ratios(keep: float, cells: int, floor: float) -> Ratios:
+    """Return the largest ratio of p I + (1 - p) 1 q', for a q with one cell at the floor."""
+    least, p = Fraction(floor) / cells, Fraction(keep)
+    sent = [Fraction(1)] if cells == 1 else [least, *[(1 - least) / (cells - 1)] * (cells - 1)]
+    shipped = column_epsilon(table_channel([float(q) for q in sent], keep).matrix())
+    fakes = [(1 - p) * proportion for proportion in sent]
+    if cells > MAX_CELLS_BY_ENTRY:
+        ratio = None if min(fakes) == 0 else max((p + fake) / fake for fake in fakes)
+        return Ratios(ratio, shipped, DISTINCT_ENTRIES)
+    common = math.lcm(p.denominator, *(fake.denominator for fake in fakes))
+    weights = np.array([[int(fake * common) for fake in fakes]] * cells, dtype=object)
+    weights[np.arange(cells), np.arange(cells)] += int(p * common)
+    return Ratios(largest_ratio(weights), shipped, EVERY_ENTRY)

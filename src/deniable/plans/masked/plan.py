@@ -111,7 +111,19 @@ class MaskedPlan(Plan):
         refuse_unknown("origin of domains", self.chosen_from, [origin])
         if (self.upper is not None) != by_data:
             raise DeniableError("a domain factor and the ends of domains are given together")
-        _refuse_other_columns(self.schema, self.class_column)
+        schema, public = self.schema, self.class_column
+        if public is not None and schema[public].kind != "categorical":
+            raise DeniableError(
+                f"the class column {public!r} is {schema[public].kind}; name a categorical column"
+            )
+        if not any(each.continuous for each in schema.columns):
+            raise DeniableError("no column to mask; name a numeric column")
+        for column in schema.randomized:
+            if not column.continuous and column.name != public:
+                raise DeniableError(
+                    f"column {column.name!r} is neither a number without a step nor the class "
+                    "column; make the plan by MaskedPlan.from_schema, or leave the column out"
+                )
         super().__post_init__()
 
     @classmethod
@@ -352,23 +364,6 @@ class MaskedPlan(Plan):
             class_column=own["class_column"],
             **fields,
         )
-
-
-def _refuse_other_columns(schema: Schema, class_column: str | None) -> None:
-    """Raise `DeniableError` if a `schema` has columns other than numbers and `class_column`."""
-    if class_column is not None and schema[class_column].kind != "categorical":
-        raise DeniableError(
-            f"the class column {class_column!r} is {schema[class_column].kind}; name a categorical "
-            "column"
-        )
-    if not any(each.continuous for each in schema.columns):
-        raise DeniableError("no column to mask; name a numeric column")
-    for column in schema.randomized:
-        if not column.continuous and column.name != class_column:
-            raise DeniableError(
-                f"column {column.name!r} is neither a number without a step nor the class column; "
-                "make the plan by MaskedPlan.from_schema, or leave the column out"
-            )
 
 
 def _numeric_records(

@@ -3,6 +3,7 @@ from .columns import (
     QuestionnaireSettings as QuestionnaireSettings,
     StrataSettings as StrataSettings,
 )
+from .pram import through_matrices as through_matrices
 from .shared import (
     ChannelOptions as ChannelOptions,
     PlanInputs as PlanInputs,

@@ -179,9 +179,9 @@ class ColumnsSettings(ChannelOptions):
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
             protocol, own = self._randomized_response(given, clusters)
         else:
-            from deniable.plans.settings.pram import through_matrices  # noqa: PLC0415
-
-            protocols, own = through_matrices(self.matrix, given, (), clusters, self.answering)
+            protocols, own = plans.through_matrices(
+                self.matrix, given, (), clusters, self.answering
+            )
             protocol, invariant = protocols[()], self.matrix.is_invariant
             if own["chosen_from"] != "no data" and not origin.startswith("the data"):
                 origin = own["chosen_from"]
@@ -250,10 +250,8 @@ class StrataSettings(ChannelOptions):
             options |= {"epsilon": self.budget, "accept": given.accept}
             plan = plans.StrataPlan.from_schema(given.schema, **options)
         else:
-            from deniable.plans.settings.pram import through_matrices  # noqa: PLC0415
-
             strata, domain = tuple(self.strata), given.schema.domain()
-            protocols, own = through_matrices(
+            protocols, own = plans.through_matrices(
                 self.matrix, given, strata, self.joint, self.answering
             )
             invariant = self.matrix.is_invariant
