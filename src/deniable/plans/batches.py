@@ -1,9 +1,10 @@
 """Randomize a file in memory, or one Arrow batch by its record numbers for engines."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 
 from deniable.arrays import Codes
@@ -12,12 +13,9 @@ from deniable.plans.interface import Plan, refuse_no_plan
 from deniable.sampling import KeyedDraws, RandomnessSource, SystemRandomSource, refuse_no_source
 from deniable.schema import RecordBatch, RecordsFile, in_classes, plain_type, warn_outside
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @named_types
-def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> "pd.DataFrame":
+def randomize(records: Any, plan: Plan, source: RandomnessSource | None = None) -> pd.DataFrame:
     """Return the protected records of a plan, in memory.
 
     Use it for simulations and for your own methods. No ledger counts the epsilon. The rows have the

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from deniable import design
 from deniable.channels import (
     MAKERS,
     MAX_DESIGNED_CELLS,
@@ -149,9 +150,8 @@ def _made(block: Block, epsilon: float, kind: str) -> Channel:
 def _designed(
     prior: tuple[float, ...], epsilon: float, reports: Literal["square", "any"]
 ) -> Channel:
-    from deniable.design import Requirements, design  # noqa: PLC0415 - seldom needed, slow
-
-    return design(np.array(prior), Requirements(epsilon=epsilon), reports=reports).channel
+    requirements = design.Requirements(epsilon=epsilon)
+    return design.design(np.array(prior), requirements, reports=reports).channel
 
 
 def _fault(block: Block, kind: str) -> str | None:

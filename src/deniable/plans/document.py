@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from deniable import privacy
 from deniable.errors import DataError, DeniableError, named_types, shown
 from deniable.files import write_json
 from deniable.plans.interface import Plan
@@ -93,9 +94,7 @@ def plan_from_json(values: Any, where: str = "the plan") -> Plan:
             "author": given.get("author"),
         }
         if "requirement" in given:
-            from deniable.privacy import Requirement  # noqa: PLC0415 - few plans have one
-
-            fields["requirement"] = Requirement.from_json(given["requirement"])
+            fields["requirement"] = privacy.Requirement.from_json(given["requirement"])
         plan = kind.from_json(given[kind.kind], fields)
         stated = plan_to_json(plan)
     except DeniableError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -20,9 +20,6 @@ from deniable.plans.risks import Guarantee, invariant_risks
 from deniable.responses import ProtectedFormat, ProtectedRecords, category_columns, kept_back_table
 from deniable.sampling import RandomnessSource
 from deniable.schema import RecordBatch
-
-if TYPE_CHECKING:
-    from deniable.responses import Responses
 
 UNKNOWN = "not shown: the matrices are kept back"
 
@@ -84,7 +81,7 @@ class KeptBackPlan(Plan):
             "this published plan has no matrices; use the plan that its owner keeps back"
         )
 
-    def responses(self, source: Any) -> "Responses":
+    def responses(self, source: Any) -> ProtectedRecords:
         known = self.schema.domain(), self.strata, self.blocks
         table_of = partial(kept_back_table, *known, weight=self.weight)
         layout = ProtectedFormat(self.schema, category_columns(self.schema), self.passed)

@@ -4,20 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from deniable import estimation
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, DeniableError
 from deniable.records import Domain, shortened
+from deniable.responses.tables import Table
 from deniable.schema import FileFormat, Source, open_source
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from deniable.estimation import WeightedCounts
-    from deniable.responses.tables import Table
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Counted:
     """Counts of randomized values, where each record counts as one, or by its weight."""
 
     tally: Counts  # numbers of records, shape (reports,), without records of weight 0
-    weighted: "WeightedCounts | None" = None  # of one stratum
+    weighted: "estimation.WeightedCounts | None" = None  # of one stratum
     file: int | None = None
     """Number of records of the file, if the counted records are a simple random sample of them."""
     weight: str | None = None
@@ -65,11 +62,9 @@ class Counted:
         """Return the counts of some of the randomized values, at the positions `at`."""
         if self.weighted is None:
             return Counted(self.tally[at])
-        from deniable.estimation import WeightedCounts  # noqa: PLC0415 - only for weighted counts
-
         records = np.array([self.tally[at].sum()])
         sums = self.weighted.weights[:, at], self.weighted.squares[:, at]
-        within = WeightedCounts(*sums, records, self.weighted.largest)
+        within = estimation.WeightedCounts(*sums, records, self.weighted.largest)
         return Counted(self.tally[at], within, weight=self.weight)
 
 
@@ -108,10 +103,10 @@ class Responses(ABC):
         return None
 
     @abstractmethod
-    def table(self, names: Sequence[str]) -> "Table":
+    def table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`."""
 
-    def estimable_table(self, names: Sequence[str]) -> "Table":
+    def estimable_table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`; raise `DeniableError` if it is too large."""
         table = self.table(names)
         table.refuse_too_large()
@@ -128,7 +123,7 @@ class Responses(ABC):
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of records: the columns `names`, and the column `weight`."""
 
-    def clusters(self) -> "list[Table]":
+    def clusters(self) -> list[Table]:
         """Return the table of each group of columns that were randomized together."""
         raise DeniableError("the plan has no columns that are randomized record by record")
 
@@ -138,7 +133,7 @@ class Responses(ABC):
 
     def numbers(
         self, names: Sequence[str] | None, quantiles: Sequence[float], **options: Any
-    ) -> "pd.DataFrame | None":
+    ) -> pd.DataFrame | None:
         """Return statistics of masked numbers, or None if numbers are estimated from tables.
 
         `names`, `quantiles` and `**options` are as in `deniable.Released.numbers`.

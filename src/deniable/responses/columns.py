@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deniable.channels import Channel
+from deniable import channels
 from deniable.randomized_response import Protocol
 from deniable.records import Attribute, Microdata
 from deniable.schema import Column, Schema, number_text, type_named
@@ -94,14 +94,12 @@ def _coded(values: pa.Array, codes: Any) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(codes), values)
 
 
-def _reported(column: Column, attribute: Attribute, channel: Channel) -> ResponseColumn:
+def _reported(column: Column, attribute: Attribute, channel: channels.Channel) -> ResponseColumn:
     """Return the column of a channel; a square wave has points beyond the grid of the column."""
     if column.on_grid:
-        from deniable.channels import SquareWave, SquareWaveOrMissing  # noqa: PLC0415
-
-        if isinstance(channel, SquareWave):
+        if isinstance(channel, channels.SquareWave):
             return _typed(column, _wider_points(column, channel.half_width))
-        if isinstance(channel, SquareWaveOrMissing):
+        if isinstance(channel, channels.SquareWaveOrMissing):
             return _typed(column, (*_wider_points(column, channel.half_width), str(column.absent)))
     if not channel.returns_categories:
         return _as_text(attribute)

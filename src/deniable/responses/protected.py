@@ -4,20 +4,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from deniable import estimation
 from deniable.arrays import Codes, Floats
 from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain, shortened
 from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
 from deniable.responses.columns import ProtectedFormat
+from deniable.responses.tables import Table
 from deniable.schema import ValidationErrors, weights_of
-
-if TYPE_CHECKING:
-    from deniable.responses.tables import Table
 
 KINDS = ("csv", "parquet", "arrow")
 WEIGHTS = (1e-100, 1e100)
@@ -51,7 +50,7 @@ class ProtectedRecords(Responses):
         self,
         source: Any,
         layout: ProtectedFormat,
-        table_of: "Callable[[Sequence[str]], Table]",
+        table_of: Callable[[Sequence[str]], Table],
         clusters: Sequence[tuple[str, ...]],
     ) -> None:
         form, self._table_of, self._clusters = layout.schema.file.protected, table_of, clusters
@@ -63,10 +62,10 @@ class ProtectedRecords(Responses):
         self._columns = {each.name: each for each in layout.columns}
         self._known: dict[tuple[str | None, tuple[str, ...]], Counted] = {}
 
-    def table(self, names: Sequence[str]) -> "Table":
+    def table(self, names: Sequence[str]) -> Table:
         return self._table_of(names)
 
-    def clusters(self) -> "list[Table]":
+    def clusters(self) -> list[Table]:
         return [self.table(names) for names in self._clusters]
 
     @cached_property
@@ -83,8 +82,6 @@ class ProtectedRecords(Responses):
         return [self._known[weight, table.names] for table in tables]
 
     def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
-        from deniable.estimation import WeightedCounts  # noqa: PLC0415 - loads SciPy
-
         found = [np.zeros((1 if weight is None else 3, table.size)) for table in tables]
         largest = 0.0
         for batch in self.batches({name for table in tables for name in table.names}, weight):
@@ -98,10 +95,11 @@ class ProtectedRecords(Responses):
         tallies = [sums[0].astype(np.int64) for sums in found]
         if weight is None:
             return [Counted(tally) for tally in tallies]
-        return [
-            Counted(t, WeightedCounts(s[1:2], s[2:], t.sum(keepdims=True), largest), weight=weight)
-            for t, s in zip(tallies, found, strict=True)
-        ]
+        within = (
+            estimation.WeightedCounts(sums[1:2], sums[2:], tally.sum(keepdims=True), largest)
+            for tally, sums in zip(tallies, found, strict=True)
+        )
+        return [Counted(*each, weight=weight) for each in zip(tallies, within, strict=True)]
 
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of the file with the columns `names`.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -20,13 +20,10 @@ from deniable.plans.interface import UNIT as UNIT_OF_RECORDS, Plan, Watch
 from deniable.plans.kinds import plan_class
 from deniable.plans.masked.plan import MaskedPlan
 from deniable.plans.risks import BY_CURATOR, Guarantee, Origin, released_columns
-from deniable.responses import MixedResponses, counts_in, with_counts
+from deniable.randomized_response import Protocol
+from deniable.responses import MixedResponses, Table, counts_in, with_counts
 from deniable.sampling import KeyedDraws, RandomnessSource
 from deniable.schema import RecordBatch, Schema
-
-if TYPE_CHECKING:
-    from deniable.randomized_response import Protocol
-    from deniable.responses import Table
 
 UNIT = "the masked numbers and the randomized values of one record together"
 CENTRAL = "this is central differential privacy, of the file of all masked numbers."
@@ -148,7 +145,7 @@ class MixedPlan(Plan):
         return self.categories.weight
 
     @property
-    def record_protocol(self) -> "Protocol | None":
+    def record_protocol(self) -> Protocol | None:
         return self.categories.record_protocol
 
     def memory(self, records: int) -> int:
@@ -160,7 +157,7 @@ class MixedPlan(Plan):
     def channels(self) -> Mapping[str, Channel]:
         return self.categories.channels()
 
-    def table_of(self, names: Sequence[str]) -> "Table":
+    def table_of(self, names: Sequence[str]) -> Table:
         return self.categories.table_of(names)
 
     def mechanisms(self) -> tuple[tuple[str, float, str], ...]:

@@ -1,7 +1,7 @@
 """Channels of PRAM: matrices by block and stratum, from public numbers or from records."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import group_columns, weighted_cells
 from deniable.plans.kept_back import sum_of_bounds
 from deniable.plans.making import refuse_weights
+from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import strata_of
 from deniable.pram import Stratum, randomized_domain
@@ -18,12 +19,9 @@ from deniable.randomized_response import Protocol
 from deniable.records import Domain
 from deniable.schema import Part, answering_batches
 
-if TYPE_CHECKING:
-    from deniable.plans.settings.matrices import PramMatrix
-
 
 def through_matrices(
-    matrix: "PramMatrix",
+    matrix: PramMatrix,
     given: PlanInputs,
     strata: tuple[str, ...],
     joint: Sequence[Sequence[str]],
@@ -79,7 +77,7 @@ def through_matrices(
     }
 
 
-def _channel(matrix: "PramMatrix", where: str, block: Domain, shares: Floats) -> Channel:
+def _channel(matrix: PramMatrix, where: str, block: Domain, shares: Floats) -> Channel:
     where = " x ".join(block.names) + where
     try:
         channel = matrix.channel(shares, block)
