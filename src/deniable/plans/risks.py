@@ -118,7 +118,10 @@ def schema_risks(schema: Schema, chosen_from: Origin, accept: Sequence[str]) -> 
 
 
 def invariant_risks(weight: str | None, *, kept_back: bool) -> dict[str, str]:
-    """Return the risks of invariant matrices, of frequencies with a `weight` if it is given."""
+    """Return the risks of invariant matrices, which are published unless `kept_back`.
+
+    They keep the frequencies weighted by a column `weight`, if one is given.
+    """
     risk = KEPT_BACK_RISK if kept_back else INVARIANT_RISK
     if weight is not None:
         risk += f"; here these are the frequencies weighted by {shown(weight)}"
