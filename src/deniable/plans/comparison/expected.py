@@ -240,10 +240,8 @@ def errors_in_forms(
     """
     found, kind = forms_of(schema, ask, [block.names for block in blocks]), BEST
     if ask == "pairs":  # keep or replace is the best mechanism of all clusters
-        blocks, kind = (
-            [_joined(schema, *pair) for pair in combinations(blocks, 2)],
-            "generalized-rr",
-        )
+        kind = "generalized-rr"
+        blocks = [_joined(schema, *pair) for pair in combinations(blocks, 2)]
     forms, _ = choose_in_forms(schema, found, blocks, [kind] * len(blocks), epsilon, "even", ())
 
     @cache
