@@ -417,7 +417,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "records for answers": (
         lambda: deniable.Released(FRAME, PLANS["RRBA"]()),
-        "the answers have no column 'attributes'",
+        "no column 'attributes', only",
     ),
     "no epsilon": (lambda: deniable.CollectedPlan.from_schema(SCHEMA, 0.0), "epsilon"),
     "no clients": (

@@ -77,8 +77,8 @@ def open_protected(source: Any, form: FileFormat, names: Iterable[str]) -> Sourc
     for name in names:
         if name not in opened.types:
             raise DataError(
-                f"{opened.where}: no column {name!r}, which the plan has; the columns are "
-                f"{shortened(', '.join(opened.types))}; plan and file are of different releases"
+                f"{opened.where}: no column {name!r}, only {shortened(', '.join(opened.types))}; "
+                "plan and file are of different releases"
             )
     return opened
 
