@@ -1,6 +1,7 @@
 """Explain infeasible requirements by a smallest conflicting set, and by changes that help."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -17,14 +18,12 @@ from deniable.design.programs import (
     Kind,
     Polytope,
     Requirements,
-    padded,
     polytope,
 )
 from deniable.errors import NoAnswerError
 
 DIGITS = 4  # digits of the values that a message proposes
 SHOWN = 6  # a message names at most so many requirements
-TAKES_PART = 1e-9
 PRECISION = 1e-10  # relative precision of proposed values; solvers distinguish no closer ones
 
 
@@ -61,49 +60,28 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
 
 
 def _smallest_conflict(wanted: Polytope) -> list[Group]:
-    """Return infeasible requirements that are feasible without any one of them."""
+    """Return infeasible requirements that are feasible without any one of them.
+
+    The last requirement of the shortest infeasible beginning of a list takes part in the conflict.
+    """
     rigid = [group for group in wanted.groups if group.kind == "rows"]
-    others = [group for group in wanted.groups if group.kind != "rows"]
-    others.sort(key=lambda group: get_args(Kind).index(group.kind), reverse=True)
-    left = _that_matter(wanted, rigid, others)
-    for group in list(left):
-        without = [other for other in left if other is not group]
-        if not _is_feasible(wanted.with_groups([*rigid, *without])):
-            left = without
-    return left
+    rest = [group for group in reversed(wanted.groups) if group.kind != "rows"]
+    rest.sort(key=lambda group: get_args(Kind).index(group.kind))
+    found: list[Group] = []
+
+    def conflicts(count: int) -> bool:
+        return not _is_feasible(wanted.with_groups([*rigid, *found, *rest[:count]]))
+
+    while rest and not conflicts(0):
+        count = bisect_left(range(len(rest)), True, key=conflicts)
+        found.append(rest[count - 1])
+        rest = rest[: count - 1]
+    return found
 
 
 def _is_feasible(wanted: Polytope) -> bool:
     program = Constraints(*wanted.constraints)
     return program.minimise(np.zeros(wanted.variables), high=wanted.highest) is not None
-
-
-def _that_matter(wanted: Polytope, rigid: Sequence[Group], others: Sequence[Group]) -> list[Group]:
-    """Return an infeasible set: the requirements with a positive price at the least violation."""
-    rows, right, owners = [], [], []
-    for owner, group in enumerate(others):
-        for sign in (1, -1) if group.equality else (1,):
-            rows.append(sign * group.left)
-            right.append(sign * group.right)
-            owners.append(np.full(len(group.right), owner))
-    owner_of = np.concatenate(owners)
-    missing = -sparse.eye_array(len(others), format="csr")[owner_of]
-    *_, equal_left, equal_right = wanted.with_groups(rigid).constraints
-    program = Constraints(
-        sparse.csr_array(sparse.hstack([sparse.vstack(rows), missing])),
-        np.concatenate(right),
-        padded(equal_left, wanted.variables + len(others)),
-        equal_right,
-    )
-    found = program.minimise(np.append(np.zeros(wanted.variables), np.ones(len(others))))
-    if found is None:
-        return list(others)
-    prices = np.zeros(len(others))
-    np.maximum.at(prices, owner_of, found.prices)
-    mattering = [group for group, price in zip(others, prices, strict=True) if price > TAKES_PART]
-    if mattering and not _is_feasible(wanted.with_groups([*rigid, *mattering])):
-        return mattering
-    return list(others)
 
 
 def _described(groups: Iterable[Group], names: Sequence[str]) -> list[str]:

@@ -34,17 +34,14 @@ OPTIMAL = highspy.HighsModelStatus.kOptimal
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The minimum of a linear program: the `x` and the `value`.
+    """The `x` of least value in a linear program, and a lower `bound` of all values.
 
-    By weak duality no feasible x has a smaller value than the `bound`. The dual variables are
-    clipped to their signs, and the rest of the objective is counted at the variables' own bounds.
-    The `prices` are the decreases of the value if an inequality allows one unit more.
+    The bound holds by weak duality. The dual variables are clipped to their signs, and the rest of
+    the objective is counted at the variables' own bounds.
     """
 
     x: Floats
-    value: float
     bound: float
-    prices: Floats
 
 
 class Constraints:
@@ -57,15 +54,14 @@ class Constraints:
     def __init__(
         self, left: Sparse, right: Floats, equal_left: Sparse, equal_right: Floats
     ) -> None:
-        self._left, self._right = left, right
-        self._equal_left, self._equal_right = equal_left, equal_right
-        rows = sparse.csr_array(sparse.vstack([left, equal_left], format="csr"))
+        rows = self._rows = sparse.csr_array(sparse.vstack([left, equal_left], format="csr"))
+        self._limits, self._inequalities = np.concatenate([right, equal_right]), len(right)
         model = highspy.HighsLp()
         model.num_row_, model.num_col_ = rows.shape
         nothing = np.zeros(model.num_col_)
         model.col_cost_, model.col_lower_, model.col_upper_ = nothing, nothing, nothing
         model.row_lower_ = np.concatenate([np.full(len(right), -np.inf), equal_right])
-        model.row_upper_ = np.concatenate([right, equal_right])
+        model.row_upper_ = self._limits
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         model.a_matrix_.start_ = rows.indptr.astype(np.int32)
         model.a_matrix_.index_ = rows.indices.astype(np.int32)
@@ -106,14 +102,13 @@ class Constraints:
                 f"({self._solver.modelStatusToString(status)}); round the numbers of the "
                 "requirements, or relax them"
             )
-        found, count = self._solver.getSolution(), len(self._right)
-        x, duals = np.array(found.col_value), np.array(found.row_dual)
-        prices, multipliers = np.minimum(duals[:count], 0.0), duals[count:]
-        reduced = objective - self._left.T @ prices - self._equal_left.T @ multipliers
+        found = self._solver.getSolution()
+        x, prices = np.array(found.col_value), np.array(found.row_dual)
+        prices[: self._inequalities] = np.minimum(prices[: self._inequalities], 0.0)
+        reduced = objective - self._rows.T @ prices
         own = np.where(reduced > 0, reduced * lowest, 0.0)
         own[reduced < 0] = reduced[reduced < 0] * highest[reduced < 0]
-        bound = float(self._right @ prices + self._equal_right @ multipliers + own.sum())
-        return Solution(x, float(objective @ x), bound, -prices)
+        return Solution(x, float(self._limits @ prices + own.sum()))
 
 
 @dataclass(frozen=True, eq=False)
