@@ -158,13 +158,17 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
         if new and value <= HOPELESS * min(values) < math.inf:
             hopeful.append(x)
     descent = Descent(loss, inside)
-    rough = sorted((descent.run(x, COARSE) for x in hopeful), key=lambda minimum: minimum.value)
+
+    def reached(x: Floats) -> float:
+        return loss.value(inside.matrix(x))
+
+    rough = sorted((descent.run(x, COARSE) for x in hopeful), key=reached)
     finalists = rough[:1]
-    for minimum in rough[1:]:
-        another = minimum.value > finalists[-1].value * (1 + 1e-6)
+    for x in rough[1:]:
+        another = reached(x) > reached(finalists[-1]) * (1 + 1e-6)
         if another and len(finalists) < _effort(inside.polytope.size).finalists:
-            finalists.append(minimum)
-    return [descent.run(minimum.x, FINE, COARSE).P for minimum in finalists]
+            finalists.append(x)
+    return [inside.matrix(descent.run(x, FINE, COARSE)) for x in finalists]
 
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:

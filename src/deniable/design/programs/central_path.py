@@ -248,13 +248,8 @@ class CentralPath:
         gains = np.einsum("su,su->s", s @ ((C * weights) @ C), s) / (s @ loss.proportions)
         excess = gains - prices @ s.T
         excess[:, [0, -1]] = -np.inf
-        # If every row price rises by 1, a staircase pays its own sum more.
-        shift = float(np.max(excess.max(axis=0) / s.sum(axis=1)))
-        paid = float(k @ program.right) + shift * program.size
-        bound = -np.inf
-        if paid > 0:
-            bound = float(weights @ np.diagonal(C)) ** 2 / paid - float(weights @ loss.own)
-        return bound, excess
+        paid, most = float(k @ program.right), excess.max(axis=0)
+        return relaxation.bound_of_prices(loss, C, weights, paid, most, s), excess
 
     def advance(self, excess: Floats) -> None:
         """Add staircases by their `excess`, from `priced`; reduce the weight if it is small."""

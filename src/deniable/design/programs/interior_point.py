@@ -59,10 +59,7 @@ class Interior:
 
     def among_free(self, matrix: Floats) -> Floats:
         """Return the free part of a `matrix` over all entries: (free entries, free entries)."""
-        entries = self.free_entries
-        if entries.size == len(matrix):  # nearly always, and without a copy
-            return matrix
-        return np.asarray(matrix[np.ix_(entries, entries)])
+        return np.asarray(matrix[np.ix_(self.free_entries, self.free_entries)])
 
     def curvature(self, weights: Floats) -> Floats:
         """Return A' W A for a diagonal W of `weights`, one for each inequality."""
@@ -122,14 +119,14 @@ class Interior:
 
 def interior(polytope: Polytope) -> Interior | None:
     """Return the interior of a `polytope`, or None if it is empty or within rounding."""
-    free = np.flatnonzero(~polytope.zeros.ravel())
-    if not math.isfinite(polytope.ratio):
-        return _interior_of(polytope, free, _centre(polytope, free))
-    used = np.flatnonzero(~polytope.zeros.all(axis=0))
-    free = np.concatenate([free, polytope.entries + used])
-    for share in TIGHTENED:
-        centre = _centre(polytope.with_ratio(polytope.ratio**share), free)
-        if (found := _interior_of(polytope, free, centre)) is not None:
+    free, tighter = np.flatnonzero(~polytope.zeros.ravel()), [polytope]
+    if math.isfinite(polytope.ratio):
+        used = np.flatnonzero(~polytope.zeros.all(axis=0))
+        free = np.concatenate([free, polytope.entries + used])
+        tighter = [polytope.with_ratio(polytope.ratio**share) for share in TIGHTENED]
+    for each in tighter:
+        centre = _centre(each, free)
+        if centre is not None and (found := _interior_of(polytope, free, centre)) is not None:
             return found
     return None
 
@@ -153,9 +150,7 @@ def _centre(polytope: Polytope, free: Positions) -> Floats | None:
     return None if found is None or found.x[-1] < LEAST_ROOM else np.asarray(found.x[:-1])
 
 
-def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> Interior | None:
-    if centre is None:
-        return None
+def _interior_of(polytope: Polytope, free: Positions, centre: Floats) -> Interior | None:
     entries = np.zeros(polytope.entries)
     own = free < polytope.entries
     entries[free[own]] = centre[own]
@@ -178,15 +173,6 @@ def _interior_of(polytope: Polytope, free: Positions, centre: Floats | None) -> 
     return Interior(polytope, free, left, right, equal, equal_right, centre) if inside else None
 
 
-@dataclass(frozen=True, eq=False)
-class LocalMinimum:
-    """A matrix `P` near a local minimum, its loss (`value`), and its free variables, `x`."""
-
-    P: Floats
-    value: float
-    x: Floats
-
-
 class _Step(NamedTuple):
     """A Newton step: change of variables, decrease by slopes, damping, weights of cells."""
 
@@ -203,8 +189,8 @@ class Descent:
     loss: InverseVariance
     interior: Interior
 
-    def run(self, start: Floats, precision: float, first: float = FIRST_WEIGHT) -> LocalMinimum:
-        """Return a local minimum near `start`, the free variables of a point with a finite loss.
+    def run(self, start: Floats, precision: float, first: float = FIRST_WEIGHT) -> Floats:
+        """Return a local minimum near `start`, a point with a finite loss; both are free variables.
 
         The barrier's weight begins at `first` and ends at `precision`, proportions of the loss
         divided by the number of constraints.
@@ -233,8 +219,7 @@ class Descent:
                 if weight <= precision * unit:
                     break
                 weight *= min(DECREASE, math.sqrt(FAST * weight / unit))
-        P = inner.matrix(x)
-        return LocalMinimum(P, self.loss.value(P), x)
+        return x
 
     def _newton(
         self, model: Expansion, x: Floats, duals: Floats, weight: float, damping: float

@@ -113,6 +113,25 @@ def weighted_hessian(C: Floats, weights: Floats) -> Floats:
     return np.asarray(terms + terms.T)
 
 
+def bound_of_prices(
+    loss: InverseVariance,
+    C: Floats,
+    weights: Floats,
+    paid: float,
+    excess: Floats,
+    staircases: Floats,
+) -> float:
+    """Return tr(W C)^2 / k' b for the `weights`, less their own part of the `loss`.
+
+    First the prices of all rows of `C` rise equally until no staircase gains more than it pays.
+    `excess` is the gain less the price of each of the `staircases`, and `paid` is k' b before.
+    """
+    paid += float(np.max(excess / staircases.sum(axis=1))) * len(C)
+    if paid <= 0:
+        return -np.inf
+    return float(weights @ np.diagonal(C)) ** 2 / paid - float(weights @ loss.own)
+
+
 @lru_cache(maxsize=4)
 def _triangle(size: int) -> tuple[Positions, Positions, Floats]:
     i, j = np.triu_indices(size)
