@@ -163,11 +163,20 @@ def _shortfall(row: Floats, category: int, floor: float) -> float:
 
 def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Floats | None:
     """Return the matrix with binding constraints solved as equations, or None."""
-    pattern = _Pattern.of(P, wanted, binding, margin)
-    left, right = pattern.equations(P, wanted, binding, margin)
+    unknown, factors = _pattern(P, wanted, binding, margin)
+    own = np.flatnonzero(unknown >= 0)
+    place = np.zeros((P.size, int(unknown.max()) + 1))
+    place[own, unknown[own]] = factors[own]
+    lefts, rights = [], []
+    for group in wanted.without("epsilon", "forbidden", "allowed").groups:
+        A, b = group.left[:, : P.size].toarray(), group.right
+        if not group.equality:
+            A, b = A[b - A @ P.ravel() <= binding], b[b - A @ P.ravel() <= binding] - margin
+        lefts.append(A @ place)
+        rights.append(b)
+    left, right = np.vstack(lefts), np.concatenate(rights)
     y = np.zeros(left.shape[1])  # the largest of the entries that share an unknown
-    own = pattern.unknown >= 0
-    np.maximum.at(y, pattern.unknown[own], P.ravel()[own])
+    np.maximum.at(y, unknown[own], P.ravel()[own])
     for _ in range(3):  # twice more to refine the last digits
         missing = right - left @ y
         scale = np.maximum(y, 1e-12)
@@ -176,61 +185,37 @@ def _solved(P: Floats, wanted: Polytope, binding: float, margin: float) -> Float
         y = y + scale * step
     if np.max(np.abs(right - left @ y)) > 1e-10 or y.min(initial=0.0) < 0:
         return None
-    exact = np.where(own, pattern.factors * y[pattern.unknown], 0.0).reshape(P.shape)
+    exact = np.where(unknown >= 0, factors * y[unknown], 0.0).reshape(P.shape)
     return np.asarray(exact / exact.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pattern:
-    """The unknown and the factor of each entry: P.ravel() = factors * y[unknown].
+def _pattern(
+    P: Floats, wanted: Polytope, binding: float, margin: float
+) -> tuple[Positions, Floats]:
+    """Return the unknown and the factor of each entry: P.ravel() = factors * y[unknown].
 
-    `unknown` is -1 for zeros. A factor is 1, or 1 / ratio for entries on the floor of a column if
+    The unknown is -1 for zeros. A factor is 1, or 1 / ratio for entries on the floor of a column if
     the unknown is its ceiling.
     """
-
-    unknown: Positions
-    factors: Floats
-
-    @classmethod
-    def of(cls, P: Floats, wanted: Polytope, binding: float, margin: float) -> "_Pattern":
-        size = len(P)
-        unknown = np.arange(size**2).reshape(size, size)
-        factors = np.ones((size, size))
-        zero = wanted.zeros.copy()
-        if math.isfinite(wanted.ratio):
-            ratio = max(wanted.ratio * (1 - margin), 1.0)
-            high, low = P.max(axis=0), P.min(axis=0)
-            zero |= high < ABSOLUTE**2
-            near = binding * math.log(wanted.ratio)  # of the way from floor to ceiling, in logs
-            tight = high * (1 + near) + ABSOLUTE >= low * wanted.ratio
-            tight |= low <= ABSOLUTE
-            upper = tight & (P * (1 + near) >= high)
-            lower = tight & ~upper & (high / wanted.ratio * (1 + near) + ABSOLUTE >= P)
-            if wanted.ratio == 1:
-                upper, lower = np.ones_like(upper), np.zeros_like(lower)
-            first = size**2 + np.arange(size)
-            unknown = np.where(upper | lower, first, unknown)
-            factors = np.where(lower, 1 / ratio, factors)
-        else:
-            zero |= binding * 1e-2 > P
-        unknown = np.where(zero, -1, unknown)
-        _, places = np.unique(unknown[unknown >= 0], return_inverse=True)
-        compact = np.full(size**2, -1, dtype=np.intp)
-        compact[unknown.ravel() >= 0] = places
-        return cls(compact, factors.ravel())
-
-    def equations(
-        self, P: Floats, wanted: Polytope, binding: float, margin: float
-    ) -> tuple[Floats, Floats]:
-        """Return the equations and the binding inequalities over y."""
-        own = np.flatnonzero(self.unknown >= 0)
-        place = np.zeros((P.size, int(self.unknown.max()) + 1))
-        place[own, self.unknown[own]] = self.factors[own]
-        left, right = [], []
-        for group in wanted.without("epsilon", "forbidden", "allowed").groups:
-            A, b = group.left[:, : P.size].toarray(), group.right
-            if not group.equality:
-                A, b = A[b - A @ P.ravel() <= binding], b[b - A @ P.ravel() <= binding] - margin
-            left.append(A @ place)
-            right.append(b)
-        return np.vstack(left), np.concatenate(right)
+    size = len(P)
+    unknown = np.arange(size**2).reshape(size, size)
+    factors = np.ones((size, size))
+    zero = wanted.zeros.copy()
+    if math.isfinite(wanted.ratio):
+        ratio = max(wanted.ratio * (1 - margin), 1.0)
+        high, low = P.max(axis=0), P.min(axis=0)
+        zero |= high < ABSOLUTE**2
+        near = binding * math.log(wanted.ratio)  # of the way from floor to ceiling, in logs
+        tight = high * (1 + near) + ABSOLUTE >= low * wanted.ratio
+        tight |= low <= ABSOLUTE
+        upper = tight & (P * (1 + near) >= high)
+        lower = tight & ~upper & (high / wanted.ratio * (1 + near) + ABSOLUTE >= P)
+        if wanted.ratio == 1:
+            upper, lower = np.ones_like(upper), np.zeros_like(lower)
+        unknown = np.where(upper | lower, size**2 + np.arange(size), unknown)
+        factors = np.where(lower, 1 / ratio, factors)
+    else:
+        zero |= binding * 1e-2 > P
+    compact = np.full((size, size), -1, dtype=np.intp)
+    compact[~zero] = np.unique(unknown[~zero], return_inverse=True)[1]
+    return compact.ravel(), factors.ravel()
