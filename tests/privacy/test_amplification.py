@@ -254,8 +254,8 @@ def test_below_the_parity_a_prior_breaches(channel, beta, side):
         return
     assert sum(found.prior) == 1
     assert min(found.prior) > 0
-    posterior = exact_posterior(channel, found.prior, [found.category], found.report)
-    assert found.ratio == posterior / found.prior[found.category]
+    posterior = exact_posterior(channel, found.prior, found.members, found.report)
+    assert found.ratio == posterior / found.prior_probability
     assert found.ratio > beta if side == "largest" else found.ratio < 1 / beta
 
 
@@ -264,11 +264,11 @@ def test_approaching_priors_by_hand():
     # 5 / (.9 + .05 (2 + 5)) = 5/1.25 = 4, the prior of (3.12).
     found = prior_approaching_parity(SKEWED, F(9, 10))
     assert found.prior == (F(9, 10), F(1, 20), F(1, 20))
-    assert (found.category, found.report, found.ratio) == (2, 2, 4)
+    assert (found.members, found.report, found.ratio) == ((2,), 2, 4)
     # Mirrored: heavy on 2, the ratio of 0: 1 / (.9 * 5 + .05 (1 + 2)) = 1/4.65.
     mirrored = prior_approaching_parity(SKEWED, F(9, 10), "smallest")
     assert mirrored.prior == (F(1, 20), F(1, 20), F(9, 10))
-    assert (mirrored.category, mirrored.report, mirrored.ratio) == (0, 2, F(100, 465))
+    assert (mirrored.members, mirrored.report, mirrored.ratio) == ((0,), 2, F(100, 465))
 
 
 def test_approaching_priors_of_two_categories():
@@ -328,7 +328,7 @@ def test_witnesses_of_other_reports_by_hand():
     # Fewer reports than categories: columns (4, 2, 1)/8 and (4, 6, 7)/8 have 4, of report 0.
     few = DenseChannel(np.array([[4, 4], [2, 6], [1, 7]]) / 8)
     found = prior_approaching_parity(few, F(9, 10))
-    assert (found.category, found.report) == (0, 0)
+    assert (found.members, found.report) == ((0,), 0)
     assert found.ratio == 4 / (F(9, 10) + F(1, 20) * (2 + 4))
     # One report tells nothing.
     assert breaching_prior(DenseChannel(np.ones((3, 1))), 1) is None

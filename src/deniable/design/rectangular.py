@@ -69,7 +69,7 @@ def _best_amounts(program: Program, columns: Floats) -> Floats:
         if share <= NEARLY:
             if not value <= least * (1 + FINE):
                 break
-            best, least = path.every_column(), min(value, least)
+            best, least = path.columns(), min(value, least)
         if share <= FINE:
             break
         path.weight *= DECREASE

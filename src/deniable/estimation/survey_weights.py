@@ -319,10 +319,7 @@ def student(freedom: Floats, confidence: float) -> Floats:
 
     Infinite degrees of `freedom` give the normal distribution.
     """
-    finite = np.where(np.isinf(freedom), 1.0, freedom)
-    level = (1 + confidence) / 2
-    student = scipy.special.stdtrit(finite, level)
-    return np.where(np.isinf(freedom), scipy.special.ndtri(level), student)
+    return np.asarray(scipy.special.stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _denominator(sums: Floats, total: float | None) -> Floats:

@@ -40,7 +40,7 @@ Side = Literal["largest", "smallest"]
 
 @dataclass(frozen=True)
 class Witness:
-    """A prior, a set and a randomized value that are a breach.
+    """A prior, a set and a randomized value with an extreme posterior.
 
     The `prior` is positive everywhere. The set has the `members`, the `prior_probability`, and the
     `posterior` given the randomized value `report`.
@@ -52,19 +52,10 @@ class Witness:
     prior_probability: Fraction
     posterior: Fraction
 
-
-@dataclass(frozen=True)
-class FactorWitness:
-    """A prior under which a randomized value changes a category's probability by a factor.
-
-    The `prior` is positive everywhere. The `ratio` is the posterior of `category`, given the
-    randomized value `report`, divided by its prior.
-    """
-
-    prior: tuple[Fraction, ...]
-    category: int
-    report: int
-    ratio: Fraction
+    @property
+    def ratio(self) -> Fraction:
+        """The posterior divided by the prior probability."""
+        return self.posterior / self.prior_probability
 
 
 @named_types
@@ -115,11 +106,9 @@ def witness(
     prior = [share / others if others else Fraction()] * channel.size
     prior[most] = mass
     prior[least] = 1 - mass - (share if others else 0)
-    posterior = mass * column[most] / _mean(prior, column)
-    if direction == "upward":
-        return Witness(tuple(prior), (most,), report, mass, posterior)
-    members = tuple(u for u in range(channel.size) if u != most)
-    return Witness(tuple(prior), members, report, 1 - mass, 1 - posterior)
+    upward = direction == "upward"
+    members = tuple(u for u in range(channel.size) if (u == most) == upward)
+    return _given(prior, members, report, column)
 
 
 @named_types
@@ -173,9 +162,7 @@ def channel_of_parity(size: int, parity: Number) -> KeepOrReplace:
     return KeepOrReplace.uniform(size, rounded_down((eta - 1) / (eta + size - 1)))
 
 
-def prior_approaching_parity(
-    channel: Channel, mass: Number, side: Side = "largest"
-) -> FactorWitness:
+def prior_approaching_parity(channel: Channel, mass: Number, side: Side = "largest") -> Witness:
     """Return the prior of [pram], (3.12), with a ratio that tends to the parity as mass -> 1.
 
     The category that gives the decisive randomized value least often has the prior `mass`, in (0,
@@ -188,14 +175,17 @@ def prior_approaching_parity(
     return _weighted(column, report, heavy, category, proportion(mass, "the mass"))
 
 
-def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> FactorWitness | None:
+def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> Witness | None:
     """Return a prior of the form (3.12) under which a ratio is above `beta`, or below 1 / beta.
 
     The ratio is above `beta` for the `side` "largest", and below 1 / beta for "smallest". The
     result is None if the `channel`, of 2 to 4,096 categories, has beta-factor privacy, beta >= 1
     ([pram], Theorem 3.2).
     """
-    parity, factor = channel.exact_parity, _factor(beta)
+    # A float means its decimal text or its own value, the larger of both.
+    parity, factor = channel.exact_parity, max(as_written(beta), Fraction(beta))
+    if factor < 1:
+        raise DeniableError(f"beta is {beta}; a factor is at least 1")
     if parity is not None and parity <= factor:
         return None
     report, most, least, column = _decisive(channel, parity)
@@ -205,14 +195,6 @@ def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> F
     target = column[category] / factor if side == "largest" else column[category] * factor
     enough = (target - mean) / (column[heavy] - mean)
     return _weighted(column, report, heavy, category, (max(enough, Fraction()) + 1) / 2)
-
-
-def _factor(beta: Number) -> Fraction:
-    # A float means its decimal text or its own value, the larger of both.
-    exact = max(as_written(beta), Fraction(beta))
-    if exact < 1:
-        raise DeniableError(f"beta is {beta}; a factor is at least 1")
-    return exact
 
 
 def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -248,11 +230,16 @@ def _roles(most: int, least: int, side: Side) -> tuple[int, int]:
 
 def _weighted(
     column: list[Fraction], report: int, heavy: int, category: int, mass: Fraction
-) -> FactorWitness:
+) -> Witness:
     prior = [(1 - mass) / (len(column) - 1)] * len(column)
     prior[heavy] = mass
-    return FactorWitness(tuple(prior), category, report, column[category] / _mean(prior, column))
+    return _given(prior, (category,), report, column)
 
 
-def _mean(prior: list[Fraction], column: list[Fraction]) -> Fraction:
-    return sum((p * q for p, q in zip(prior, column, strict=True)), Fraction())
+def _given(
+    prior: list[Fraction], members: tuple[int, ...], report: int, column: list[Fraction]
+) -> Witness:
+    """Return the set with its posterior given a randomized value with this column."""
+    joint = [p * q for p, q in zip(prior, column, strict=True)]
+    before, within = (sum((own[u] for u in members), Fraction()) for own in (prior, joint))
+    return Witness(tuple(prior), members, report, before, within / sum(joint, Fraction()))

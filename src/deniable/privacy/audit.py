@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -136,10 +135,8 @@ def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list
 
     The last attribute changes fastest in the numbers of cells; `sizes` are numbers of categories.
     """
-    classes: dict[tuple[int, ...], list[int]] = {}
-    for number, cell in enumerate(product(*(range(size) for size in sizes))):
-        classes.setdefault(cell[:changed] + cell[changed + 1 :], []).append(number)
-    return list(classes.values())
+    cells = np.moveaxis(np.arange(math.prod(sizes)).reshape(sizes), changed, -1)
+    return np.asarray(cells.reshape(-1, sizes[changed])).tolist()
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ The result is the mean of delta_c. It decreases in c, as one more fair coin is p
 """
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
 import numpy as np
@@ -84,14 +85,13 @@ def shuffled_epsilon(epsilon: float, records: int, delta: float | None = None) -
 
     if holds(0.0):
         return 0.0
-    first = -_DECADES * _PER_DECADE
-    low, high = first - 1, 3 * _PER_DECADE
-    while high - low > 1:  # over numbers of four digits
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(_of_digits(middle), *groups) else (middle, high)
-    while high > first and holds(_of_digits(high - 1)):
-        high -= 1
-    return found if (found := _of_digits(high)) < epsilon else None
+    least, most = -_DECADES * _PER_DECADE, 3 * _PER_DECADE  # of numbers of four digits
+    index = least + bisect_left(
+        range(least, most), True, key=lambda index: holds(_of_digits(index), *groups)
+    )
+    while index > least and holds(_of_digits(index - 1)):
+        index -= 1
+    return found if (found := _of_digits(index)) < epsilon else None
 
 
 def epsilon_of_unit(epsilon: float, delta: float, records: int) -> tuple[Fraction, float]:

@@ -40,11 +40,6 @@ class _Pairs:
     primal: Floats
     dual: Floats
 
-    @classmethod
-    def central(cls, primal: Floats, weight: float) -> "_Pairs":
-        """Return numbers with their duals on the central path."""
-        return cls(primal, weight / primal)
-
     @property
     def ratio(self) -> Floats:
         """Dual divided by primal, the curvature of the barrier."""
@@ -85,11 +80,11 @@ class CentralPath:
         cells = self._cells_of(self._features @ amounts)
         loss = float(cells.max() if program.loss.worst else cells.sum())
         self.weight = FIRST_WEIGHT * loss / (amounts.size + slacks.size)
-        self.amounts = _Pairs.central(amounts, self.weight)
-        self.slacks = _Pairs.central(slacks, self.weight)
+        self.amounts = _Pairs(amounts, self.weight / amounts)
+        self.slacks = _Pairs(slacks, self.weight / slacks)
         above = excesses(cells, self.weight) if program.loss.worst else np.zeros(0)
         self._ceiling = float(cells[0] + above[0]) if program.loss.worst else 0.0
-        self.distances = _Pairs.central(above, self.weight)
+        self.distances = _Pairs(above, self.weight / above)
         self._multipliers = np.zeros(len(program.right))
 
     @classmethod
@@ -136,10 +131,6 @@ class CentralPath:
         codes, places = np.unique(self.codes, return_inverse=True)
         amounts = np.bincount(places, self.amounts.primal)
         return np.asarray((self._staircases[codes] * amounts[:, None]).T)
-
-    def every_column(self) -> Floats:
-        """Return a column for each staircase of the iterate, in order."""
-        return np.asarray((self._staircases[self.codes] * self.amounts.primal[:, None]).T)
 
     def approach(self) -> bool:
         """Take Newton steps until one is (nearly) whole; return False if rounding prevents it."""

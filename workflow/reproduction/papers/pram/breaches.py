@@ -76,7 +76,7 @@ def approach_table() -> pd.DataFrame:
         ratio = float(found.ratio)
         bound = channel.parity if side == "largest" else 1 / channel.parity
         gap = abs(ratio / bound - 1)
-        rows.append((name, side, mass, ratio, bound, gap, found.category, found.report))
+        rows.append((name, side, mass, ratio, bound, gap, *found.members, found.report))
     names = ["channel", "side", "mass", "ratio", "bound", "gap", "category", "report"]
     return pd.DataFrame(rows, columns=names)
 
