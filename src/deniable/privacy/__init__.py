@@ -1,4 +1,4 @@
-"""Exact epsilons, breaches, amplification, budget allocation, and linkage of exact tables."""
+"""Exact epsilons, breaches, amplification, and budget allocation."""
 
 import lazy_loader
 

@@ -35,7 +35,6 @@ from .breaches import (
     permits_breach as permits_breach,
     worst_set as worst_set,
 )
-from .linkage import linked_parties as linked_parties
 from .requirement import (
     PrivacyOptions as PrivacyOptions,
     Requirement as Requirement,

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from deniable.errors import DeniableError
-from deniable.privacy.linkage import linked_parties
 from deniable.randomized_response.dependence import cramers_v
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
@@ -20,6 +19,7 @@ from reproduction.papers.multirr.secure_sum import (
     TOTAL,
     fault_trials,
     linkage_example,
+    linked_parties,
     small_records,
     trials,
 )

@@ -12,7 +12,6 @@ from numpy.random import Generator
 from deniable import randomized_response as rr
 from deniable.arrays import Codes
 from deniable.errors import DeniableError
-from deniable.privacy import linked_parties
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
@@ -104,6 +103,33 @@ def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int
     key = {"study": "secure_sum", "part": part, "parties": parties, "sample": sample}
     records = generator_for(root_seed, key).choice(len(data), parties, replace=False)
     return Microdata(data.domain, tuple(column[records] for column in data.columns), data.marks)
+
+
+def linked_parties(data: Microdata) -> pd.DataFrame:
+    """Rebuild records from the exact tables of all pairs in `data`, and compare with the originals.
+
+    If only one party has a category, each table with its attribute has a single 1 in the row of
+    that category. The columns of these entries are the party's values of all other attributes.
+    Unique combinations of values reveal more, and so do parties that become distinct once a third
+    is known. So the number of rebuilt records is a lower bound.
+
+    There is one row per category that only one party has, in the domain's order: ``attribute``,
+    ``category``, ``party`` (number of its record), ``attributes_rebuilt`` (with the attribute
+    itself), ``equals_true_record``.
+    """
+    rows = []
+    for attribute in data.domain:
+        if not (others := [name for name in data.domain.names if name != attribute.name]):
+            continue
+        tables = {name: data.counts((attribute.name, name)) for name in others}
+        for code in np.flatnonzero(data.counts((attribute.name,)) == 1).tolist():
+            rebuilt = {name: int(table[code].argmax()) for name, table in tables.items()}
+            party = int(np.flatnonzero(data.column(attribute.name) == code)[0])
+            equal = all(data.column(name)[party] == value for name, value in rebuilt.items())
+            category = attribute.categories[code]
+            rows.append((attribute.name, category, party, len(rebuilt) + 1, equal))
+    columns = ["attribute", "category", "party", "attributes_rebuilt", "equals_true_record"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def linkage_example(data: Microdata, root_seed: int, parties: int, samples: int) -> pd.DataFrame:

@@ -9,11 +9,12 @@ from hypothesis import given, settings, strategies as st
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
-from deniable.privacy.linkage import linked_parties
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
 
-ROOT = Path(__file__).resolve().parents[2]
+from reproduction.papers.multirr.secure_sum import linked_parties
+
+ROOT = Path(__file__).resolve().parents[4]
 DOMAIN = Domain(
     (
         Attribute("job", ("clerk", "soldier", "nurse")),
