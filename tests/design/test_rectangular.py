@@ -12,8 +12,8 @@ from tests.slow_variants import slow
 
 from deniable.channels import DenseChannel
 from deniable.design import Cost, Requirements, design, report_names
-from deniable.design.programs.certificate import certified
 from deniable.design.programs.losses import loss_of
+from deniable.design.programs.relaxation import certified
 from deniable.design.rectangular import _fewest, _in_order
 from deniable.errors import ConfigError
 

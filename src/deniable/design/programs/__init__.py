@@ -1,8 +1,4 @@
-"""Requirements and losses as mathematical programs, and their solvers.
-
-Unless stated otherwise, proportions have the shape (size,). Matrices and their costs have the shape
-(size, size), with a row for each true category and a column for each response.
-"""
+"""Requirements and losses as mathematical programs, and their solvers; shapes as in the package."""
 
 import lazy_loader
 

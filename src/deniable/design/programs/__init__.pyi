@@ -2,7 +2,6 @@ from .central_path import (
     CentralPath as CentralPath,
     relax as relax,
 )
-from .certificate import certified as certified
 from .concave import Concave as Concave
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
 from .linear import (
@@ -23,6 +22,7 @@ from .losses import (
 from .relaxation import (
     MAX_ENUMERATED as MAX_ENUMERATED,
     Program as Program,
+    certified as certified,
     information as information,
     weighted_hessian as weighted_hessian,
 )

@@ -106,9 +106,7 @@ class ReportsVariance(Variance):
 class InverseVariance(Variance):
     """Variances of the estimate by inversion ([pram], (1.2) and (1.3)), of one record.
 
-    The `proportions`, the `target` and `worst` are as in `Variance`. The smoothed maximum of c_1 ..
-    c_k is the least t - s * sum log(t - c_u) over t, with s the sharpness. This is the barrier of
-    "minimize t with c_u <= t" in an interior-point method.
+    The `proportions`, the `target` and `worst` are as in `Variance`.
     """
 
     def cells(self, P: Floats) -> Floats:
@@ -206,8 +204,9 @@ class InverseVariance(Variance):
 def excesses(cells: Floats, sharpness: float) -> Floats:
     """Return t - c_u > 0 for numbers c_u, the `cells`: the sum of `sharpness` / (t - c_u) is 1.
 
-    This t minimizes t - sharpness * sum log(t - c_u), and the minimum is the smoothed maximum. The
-    terms of the sum are the weights of the c_u in its gradient.
+    This t minimizes t - sharpness * sum log(t - c_u), and the minimum is the smoothed maximum. It
+    is the barrier of "minimize t with c_u <= t" in an interior-point method. The terms of the sum
+    are the weights of the c_u in its gradient.
     """
     gaps = cells.max() - cells
     step = sharpness * cells.size
