@@ -145,15 +145,13 @@ def _latent(products: Floats, wanted: float) -> float:
     The latter increases with r, because values do not decrease in their latents. If `wanted` is
     outside the attainable range, the result is the end of the range.
     """
-    low, high = -MAX_CORRELATION, MAX_CORRELATION
     if not products.any():
         return 0.0
-    if _of_ranks(products, low) >= wanted:
-        return low
-    if _of_ranks(products, high) <= wanted:
-        return high
+    ends = -MAX_CORRELATION, MAX_CORRELATION
+    least, most = (_of_ranks(products, end) for end in ends)
+    aim = min(max(wanted, least), most)
     solve: Callable[..., float] = scipy.optimize.brentq
-    return float(solve(lambda r: _of_ranks(products, r) - wanted, low, high, xtol=1e-10))
+    return float(solve(lambda r: _of_ranks(products, r) - aim, *ends, xtol=1e-10))
 
 
 def expected_rank_correlations(copula: Copula) -> Floats:

@@ -50,7 +50,7 @@ def refuse_conflicts(proportions: Floats, requirements: Requirements, names: Seq
     case = _Case(proportions, requirements, names, polytope(proportions, requirements))
     conflict = _smallest_conflict(case.wanted)
     words = _described(conflict, names)
-    remedies = [remedy for remedy in map(case.remedy, _distinct(conflict, requirements)) if remedy]
+    remedies = [remedy for remedy in map(case.remedy, case.distinct(conflict)) if remedy]
     verb = "conflict" if len(conflict) > 1 else "cannot be met"
     advice = "no change of one of them is enough, so that others conflict too"
     if remedies:
@@ -117,23 +117,20 @@ def _joined(words: Sequence[str], last: str) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
-def _distinct(conflict: Sequence[Group], requirements: Requirements) -> list[Group]:
-    """Return the requirements to change on trial; a common floor of all categories is one."""
-    numbers = {"retention": requirements.retention, "change": requirements.change}
-    chosen: list[Group] = []
-    for group in reversed(conflict):
-        one = isinstance(numbers.get(group.kind), (int, float))
-        if not (one and any(each.kind == group.kind for each in chosen)):
-            chosen.append(group)
-    return chosen[: 2 * SHOWN]
-
-
 @dataclass(frozen=True, eq=False)
 class _Case:
     proportions: Floats
     requirements: Requirements
     names: Sequence[str]
     wanted: Polytope
+
+    def distinct(self, conflict: Sequence[Group]) -> list[Group]:
+        """Return the requirements to change on trial; a common floor of all categories is one."""
+        chosen: list[Group] = []
+        for group in reversed(conflict):
+            if not (self._is_common(group) and group.kind in {each.kind for each in chosen}):
+                chosen.append(group)
+        return chosen[: 2 * SHOWN]
 
     def remedy(self, group: Group) -> str | None:
         """Return, in words, the change of one requirement that makes all feasible, or None."""
@@ -179,7 +176,8 @@ class _Case:
 
     def _is_common(self, group: Group) -> bool:
         """Return whether a floor is the same number for all categories."""
-        return isinstance(getattr(self.requirements, group.kind), (int, float))
+        floors = {"retention": self.requirements.retention, "change": self.requirements.change}
+        return isinstance(floors.get(group.kind), (int, float))
 
 
 def _rounded(value: float, *, up: bool) -> str:

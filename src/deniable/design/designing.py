@@ -264,10 +264,12 @@ def _resolved(
     target: Target | None,
 ) -> tuple[EstimatorName, Target]:
     refuse_unknown("loss", loss, get_args(LossName))
-    if estimator is not None:
-        refuse_unknown("estimator", estimator, get_args(EstimatorName))
-    if target is not None:
-        refuse_unknown("target", target, get_args(Target))
+    for option, given, kind in (
+        ("estimator", estimator, EstimatorName),
+        ("target", target, Target),
+    ):
+        if given is not None:
+            refuse_unknown(option, given, get_args(kind))
     if loss == "distance" and requirements.cost is None:
         raise DeniableError(
             "the loss 'distance' needs costs: give the requirements a cost matrix, or a power of "

@@ -82,15 +82,13 @@ def least_variance(
     inside = interior(wanted)
     forms = feasible_forms(wanted, proportions, requirements)
     bounded = math.isfinite(wanted.ratio) and wanted.ratio > 1 and proportions.size > 1
-    relaxed = None
+    told_apart = math.isfinite(wanted.ratio) and inside is not None
+    effort, relaxed = _effort(proportions.size), None
+    starts = forms + _corners(wanted, proportions, generator, 1 if told_apart else effort.corners)
     if bounded:  # with epsilon alone
         alone = polytope(proportions, Requirements(epsilon=requirements.epsilon))
         idle = np.full((proportions.size, proportions.size), 1 / proportions.size)
         relaxed = relax(loss, alone, idle, forms)
-    told_apart = math.isfinite(wanted.ratio) and inside is not None
-    effort = _effort(proportions.size)
-    starts = forms + _corners(wanted, proportions, generator, 1 if told_apart else effort.corners)
-    if bounded:
         counts = (effort.designs, effort.channels)
         starts += first_matrices(loss, wanted, proportions, relaxed, generator, counts)
     if inside is None:

@@ -139,9 +139,7 @@ def _frequencies(
         if len(names) != len(shares):
             raise _error(file, f"proportions: {len(shares)} numbers for {len(names)} categories")
     else:
-        named = given.proportions or {}
-        names = tuple(given.categories or named)
-        shares = _in_order(file, "proportions", named, names)
+        names, shares = _in_order(file, "proportions", given.proportions or {}, given.categories)
     total = float(np.sum(shares))
     if abs(total - 1) > SHARE_TOLERANCE:
         raise _error(file, f"proportions: they sum to {total:.9g}; allowed: sum 1, or give counts")
@@ -153,12 +151,10 @@ def _counts(file: Path, given: _SpecificationFile) -> tuple[tuple[str, ...], Flo
         table = file.parent / given.counts
         names = tuple(given.categories or _names_in(table))
         return names, read_counts(table, names).astype(float)
-    named = given.counts or {}
-    names = tuple(given.categories or named)
-    counts = np.array(_in_order(file, "counts", named, names), dtype=float)
-    if not counts.any():
+    names, counts = _in_order(file, "counts", given.counts or {}, given.categories)
+    if not any(counts):
         raise _error(file, "counts: all are 0; allowed: at least one record")
-    return names, counts
+    return names, np.array(counts, dtype=float)
 
 
 def _names_in(table: Path) -> list[str]:
@@ -171,18 +167,20 @@ def _names_in(table: Path) -> list[str]:
 
 
 def _in_order(
-    file: Path, option: str, named: Mapping[str, float], names: Sequence[str]
-) -> list[float]:
+    file: Path, option: str, named: Mapping[str, float], categories: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[float]]:
+    """Return the names of the categories, in their order if it is given, and their numbers."""
+    names = tuple(categories or named)
     known = set(names)
-    unknown = [name for name in named if name not in known]
-    missing = [name for name in names if name not in named]
-    faults = [f"{option}.{plain(name)}: {_unknown(names)}" for name in unknown]
+    faults = [f"{option}.{plain(name)}: {_unknown(names)}" for name in named if name not in known]
     faults += [
-        f"{option}: nothing for the category {shown(name)}; it must be given" for name in missing
+        f"{option}: nothing for the category {shown(name)}; it must be given"
+        for name in names
+        if name not in named
     ]
     if faults:
         raise _error(file, *faults)
-    return [named[name] for name in names]
+    return names, [named[name] for name in names]
 
 
 def _faults(given: _SpecificationFile, names: Sequence[str]) -> Iterator[str]:

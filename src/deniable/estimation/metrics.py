@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Flags, Floats
+from deniable.arrays import Flags, Floats, quotients
 from deniable.errors import DeniableError
 from deniable.sampling import refuse_no_source
 
@@ -110,9 +110,7 @@ def chi_squared_between(estimated: npt.ArrayLike, true: npt.ArrayLike) -> Floats
     first, second = np.broadcast_arrays(_refuse_negative(estimated), _refuse_negative(true))
     totals = first.sum(axis=-1, keepdims=True), second.sum(axis=-1, keepdims=True)
     balance = np.sqrt(totals[1] / totals[0])
-    both = first + second
-    terms = np.zeros(both.shape)
-    np.divide((balance * first - second / balance) ** 2, both, out=terms, where=both > 0)
+    terms = quotients((balance * first - second / balance) ** 2, first + second)
     return np.asarray(terms.sum(axis=-1))
 
 

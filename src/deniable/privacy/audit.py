@@ -136,7 +136,8 @@ def cells_differing_in_one_attribute(sizes: Sequence[int], changed: int) -> list
     The last attribute changes fastest in the numbers of cells; `sizes` are numbers of categories.
     """
     cells = np.moveaxis(np.arange(math.prod(sizes)).reshape(sizes), changed, -1)
-    return np.asarray(cells.reshape(-1, sizes[changed])).tolist()
+    classes: list[list[int]] = cells.reshape(-1, sizes[changed]).tolist()
+    return classes
 
 
 @dataclass(frozen=True)

@@ -181,10 +181,8 @@ def extreme_factors(channel: Channel, prior: Prior) -> Factors:
     total = weights @ matrix
     possible = (weights > 0)[:, None] & (total > 0)
     ratios = np.divide(matrix, total, out=np.full_like(matrix, np.nan), where=possible)
-    high = np.unravel_index(int(np.nanargmax(ratios)), ratios.shape)
-    low = np.unravel_index(int(np.nanargmin(ratios)), ratios.shape)
-    largest = float(ratios[high]), (int(high[0]),), int(high[1])
-    smallest = float(ratios[low]), (int(low[0]),), int(low[1])
+    ends = (divmod(int(best(ratios)), channel.reports) for best in (np.nanargmax, np.nanargmin))
+    largest, smallest = ((float(ratios[u, v]), (u,), v) for u, v in ends)
     return Factors(*largest, *smallest)
 
 
