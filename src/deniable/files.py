@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -257,6 +257,25 @@ def read_fitted(path: Path | str, from_json: Callable[[Any], Fitted]) -> Fitted:
     except (TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         problem = f"not fitted parameters in JSON ({error})"
     raise DataError(f"{path}: {problem}; restore the file or fit it again")
+
+
+def write_fitted(path: Path | str, value: Mapping[str, Any], by_line: Collection[str]) -> None:
+    """Write fitted parameters, a `value` of plain JSON values, to `path`.
+
+    Each entry has a line, and each element of the lists under a key in `by_line`.
+    """
+
+    def entry(key: str, part: Any) -> str:
+        if key not in by_line:
+            return f"{json_line(key)}:{json_line(part)}"
+        return f"{json_line(key)}:[\n" + ",\n".join(map(line, part)) + "\n]"
+
+    def line(part: Any) -> str:
+        if not isinstance(part, Mapping):
+            return json_line(part)
+        return "{" + ",".join(entry(*each) for each in part.items()) + "}"
+
+    write_text(path, "{\n" + ",\n".join(entry(*each) for each in value.items()) + "\n}\n")
 
 
 def write_table(path: Path | str, table: "pd.DataFrame", *, private: bool = False) -> None:

@@ -10,7 +10,6 @@ from deniable.design import Cost, Requirements, design
 from deniable.design.programs.central_path import relax
 from deniable.design.programs.concave import Concave
 from deniable.design.programs.interior_point import _multipliers
-from deniable.design.programs.linear import LinearPrograms
 from deniable.design.programs.losses import InverseVariance, loss_of
 from deniable.design.programs.requirements import polytope
 
@@ -31,7 +30,7 @@ def test_linear_programs_agree(asked):
     for _ in range(6):
         costs = generator.standard_normal((4, 4))
         P, value = least_linear(costs, PI, asked)
-        corner = LinearPrograms(polytope(PI, asked)).corner(costs)
+        corner = polytope(PI, asked).corner(costs)
         assert np.sum(costs * corner.P) == pytest.approx(value, rel=1e-6, abs=1e-9)
         assert corner.bound <= np.sum(costs * corner.P) + 1e-9
         assert corner.bound == pytest.approx(value, rel=1e-6, abs=1e-9)
@@ -47,7 +46,7 @@ def test_the_relaxed_program_by_hand():
 def test_both_see_what_is_infeasible():
     asked = Requirements(epsilon=1.0, retention=0.6)
     assert least_linear(np.eye(4), PI, asked) is None
-    assert LinearPrograms(polytope(PI, asked)).corner(np.eye(4)) is None
+    assert polytope(PI, asked).corner(np.eye(4)) is None
 
 
 @pytest.mark.parametrize("loss", ["trace", "worst_cell"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.errors import DataError
-from deniable.files import json_line, read_fitted, write_text
+from deniable.files import read_fitted, write_fitted
 
 MAX_QUANTILES = 101  # of an attribute; more would approximate the records themselves
 SUM_TOLERANCE = 1e-6
@@ -167,13 +167,7 @@ def from_json(value: Any) -> Copula:
 
 def write(path: Path | str, copula: Copula) -> None:
     """Write a `copula` to `path` as JSON, with one line per attribute and row."""
-    entries = []
-    for key, part in to_json(copula).items():
-        if isinstance(part, list) and not isinstance(part[0], float):
-            entries.append(f"{json_line(key)}:[\n" + ",\n".join(map(json_line, part)) + "\n]")
-        else:
-            entries.append(f"{json_line(key)}:{json_line(part)}")
-    write_text(path, "{\n" + ",\n".join(entries) + "\n}\n")
+    write_fitted(path, to_json(copula), ("margins", "correlations"))
 
 
 def read(path: Path | str) -> Copula:

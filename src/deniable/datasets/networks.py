@@ -18,7 +18,7 @@ import numpy as np
 
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, DeniableError, refuse_unknown
-from deniable.files import json_line, read_fitted, write_text
+from deniable.files import read_fitted, write_fitted
 from deniable.records import (
     Domain,
     Microdata,
@@ -160,19 +160,7 @@ def _table_from_json(table: Mapping[str, Any]) -> ConditionalTable:
 
 def write(path: Path | str, network: BayesianNetwork) -> None:
     """Write a `network` to `path` as JSON, with one line per attribute and row."""
-
-    def lines(parts: Any) -> str:
-        return ",\n".join(map(json_line, parts))
-
-    value = to_json(network)
-    about, provenance = json_line(value["about"]), json_line(value["provenance"])
-    text = f'{{\n"about":{about},\n"provenance":{provenance},\n'
-    text += f'"attributes":[\n{lines(value["attributes"])}\n],\n"tables":[\n'
-    text += ",\n".join(
-        f"{json_line({**table, 'rows': []})[:-2]}\n{lines(table['rows'])}\n]}}"
-        for table in value["tables"]
-    )
-    write_text(path, f"{text}\n]\n}}\n")
+    write_fitted(path, to_json(network), ("attributes", "tables", "rows"))
 
 
 def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:

@@ -22,7 +22,6 @@ from deniable.design.programs import (
     MAX_ENUMERATED,
     EstimatorName,
     InverseVariance,
-    LinearPrograms,
     Loss,
     LossName,
     ReportsVariance,
@@ -154,7 +153,7 @@ def design(
             f"{largest}{other}"
         )
     wanted = polytope(pi, requirements)
-    if LinearPrograms(wanted).corner(np.zeros((pi.size, pi.size))) is None:
+    if wanted.corner(np.zeros((pi.size, pi.size))) is None:
         refuse_conflicts(pi, requirements, names)
     if loss in ("trace", "worst_cell") and chosen == "inverse":
         refuse_unestimable(wanted, requirements, names, LEAST_EPSILON)
@@ -199,7 +198,7 @@ def _searched(function: Loss, pi: Floats, requirements: Requirements) -> SearchR
     if isinstance(function, ReportsVariance):
         return least_concave(function, pi, requirements, generator)
     wanted = polytope(pi, requirements)
-    if (corner := LinearPrograms(wanted).corner(function.weights)) is None:
+    if (corner := wanted.corner(function.weights)) is None:
         raise DeniableError(
             "the requirements are nearly infeasible: a solver found them first feasible, then "
             "infeasible; relax one of them by 1e-6"

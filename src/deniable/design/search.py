@@ -20,7 +20,6 @@ from deniable.design.programs import (
     Descent,
     Interior,
     InverseVariance,
-    LinearPrograms,
     Loss,
     Polytope,
     ReportsVariance,
@@ -123,7 +122,7 @@ def _pair_bound(loss: InverseVariance, wanted: Polytope) -> float:
     """
     pi = loss.proportions
     costs = np.array([[-1.0, 0.0], [1.0, 0.0]])
-    corners = [LinearPrograms(wanted).corner(sign * costs) for sign in (1, -1)]
+    corners = [wanted.corner(sign * costs) for sign in (1, -1)]
     largest = max((-corner.bound for corner in corners if corner is not None), default=0.0)
     if largest <= 0:
         return np.inf
@@ -139,10 +138,10 @@ def _corners(
     wanted: Polytope, proportions: Floats, generator: Generator, count: int
 ) -> list[Floats]:
     """Return the vertex of largest retention, and some random vertices."""
-    programs, size = LinearPrograms(wanted), proportions.size
+    size = proportions.size
     costs = [-np.eye(size) * proportions[:, None]]
     costs += [generator.standard_normal((size, size)) for _ in range(count)]
-    corners = [programs.corner(cost) for cost in costs]
+    corners = [wanted.corner(cost) for cost in costs]
     return [corner.P / corner.P.sum(axis=1, keepdims=True) for corner in corners if corner]
 
 
@@ -171,13 +170,12 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
     """Return a matrix with a loss of at most the loss of P, by the method of Frank and Wolfe."""
-    programs = LinearPrograms(wanted)
     value = loss.value(P)
     if not math.isfinite(value):
         return P
     for _ in range(SLIDES):
         gradient = loss.expansion(P, 1e-3 * loss.scale(P)).gradient
-        corner = programs.corner(gradient)
+        corner = wanted.corner(gradient)
         if corner is None or np.sum(gradient * (P - corner.P)) <= 1e-10 * abs(value):
             break
         steps = 2.0 ** -np.arange(0, 30)

@@ -7,7 +7,6 @@ from .interior_point import Descent as Descent, Interior as Interior, interior a
 from .linear import (
     Bounded as Bounded,
     Constraints as Constraints,
-    LinearPrograms as LinearPrograms,
 )
 from .losses import (
     EstimatorName as EstimatorName,

@@ -65,9 +65,10 @@ class Concave:
             found = self._program.minimise(objective, lowest, highest)
         if found is None:
             return None
-        P = np.maximum(inner.matrix(found.x), 0.0)
+        x, bound = found
+        P = np.maximum(inner.matrix(x), 0.0)
         offset = 0.0 if self.loss.worst else float(constants.sum())
-        return Bounded(P / P.sum(axis=1, keepdims=True), found.bound + offset)
+        return Bounded(P / P.sum(axis=1, keepdims=True), bound + offset)
 
     def lowered(self, P: Floats) -> Floats:
         """Return a vertex with at most the loss of `P`, a feasible matrix, by tangents."""

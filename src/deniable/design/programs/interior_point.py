@@ -9,7 +9,6 @@ As the barrier's weight falls to rounding, iterates reach a local minimum, on bi
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -147,7 +146,7 @@ def _centre(polytope: Polytope, free: Positions) -> Floats | None:
         equal_right,
     )
     found = program.minimise(np.append(np.zeros(free.size), -1.0))
-    return None if found is None or found.x[-1] < LEAST_ROOM else np.asarray(found.x[:-1])
+    return None if found is None or found[0][-1] < LEAST_ROOM else np.asarray(found[0][:-1])
 
 
 def _interior_of(polytope: Polytope, free: Positions, centre: Floats) -> Interior | None:
@@ -173,15 +172,6 @@ def _interior_of(polytope: Polytope, free: Positions, centre: Floats) -> Interio
     return Interior(polytope, free, left, right, equal, equal_right, centre) if inside else None
 
 
-class _Step(NamedTuple):
-    """A Newton step: change of variables, decrease by slopes, damping, weights of cells."""
-
-    change: Floats
-    decrement: float
-    damping: float
-    cells: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Descent:
     """Newton's method for a `loss` over the `interior` of a polytope."""
@@ -203,19 +193,18 @@ class Descent:
         damping = 0.0
         for _ in range(MAX_STEPS):
             model = self.loss.expansion(inner.matrix(x), weight, cells)
-            step = self._newton(model, x, duals, weight, damping)
-            damping = step.damping
+            dx, decrement, damping, dcells = self._newton(model, x, duals, weight, damping)
             slacks = inner.slacks(x)
-            ds = -(inner.rows @ step.change)
+            ds = -(inner.rows @ dx)
             dz = weight / slacks - duals - duals / slacks * ds
-            move = self._line_search(x, step, to_boundary(slacks, ds), weight)
-            x = x + move * step.change
+            move = self._line_search(x, dx, decrement, to_boundary(slacks, ds), weight)
+            x = x + move * dx
             duals = _safeguarded(duals + to_boundary(duals, dz) * dz, weight / inner.slacks(x))
             if model.above.size:
                 own = model.stiffness * model.above
-                cells = own + to_boundary(own, step.cells) * step.cells
+                cells = own + to_boundary(own, dcells) * dcells
                 cells = _safeguarded(cells, weight / model.above)
-            if move == 0 or step.decrement <= CENTRED * weight:
+            if move == 0 or decrement <= CENTRED * weight:
                 if weight <= precision * unit:
                     break
                 weight *= min(DECREASE, math.sqrt(FAST * weight / unit))
@@ -223,7 +212,8 @@ class Descent:
 
     def _newton(
         self, model: Expansion, x: Floats, duals: Floats, weight: float, damping: float
-    ) -> _Step:
+    ) -> tuple[Floats, float, float, Floats]:
+        """Return the change of x, the decrease by slopes, the damping, and the change of weights."""
         inner = self.interior
         slacks = inner.slacks(x)
         count = inner.free_entries.size
@@ -247,15 +237,16 @@ class Descent:
         gap = inner.equal_right - inner.equal_left @ x
         multipliers = _multipliers(equal @ solved[:, 1:], -equal @ solved[:, 0] - gap)
         dx = -(solved[:, 0] + solved[:, 1:] @ multipliers) * unit
-        cells = _weight_changes(model, inner, dx, weight)
-        return _Step(dx, float(-(gradient @ dx)), damping, cells)
+        return dx, float(-(gradient @ dx)), damping, _weight_changes(model, inner, dx, weight)
 
-    def _line_search(self, x: Floats, step: _Step, move: float, weight: float) -> float:
+    def _line_search(
+        self, x: Floats, dx: Floats, decrement: float, move: float, weight: float
+    ) -> float:
         before = self._barrier(x, weight)
         rounding = 1e-14 * (abs(before) + 1)
         for _ in range(40):
-            target = before - 1e-4 * move * step.decrement + rounding
-            if self._barrier(x + move * step.change, weight) <= target:
+            target = before - 1e-4 * move * decrement + rounding
+            if self._barrier(x + move * dx, weight) <= target:
                 return move
             move /= 2
         return 0.0

@@ -4,16 +4,13 @@ HiGHS is called directly, not through cvxpy or SciPy, because a search solves hu
 over the same constraints, each a few steps from the last solution.
 """
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Floats, Sparse
-from deniable.design.programs.requirements import Polytope
 from deniable.errors import DeniableError, from_extras
 
 with from_extras():
@@ -30,18 +27,6 @@ OPTIONS = {
 }
 INFEASIBLE = highspy.HighsModelStatus.kInfeasible
 OPTIMAL = highspy.HighsModelStatus.kOptimal
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """The `x` of least value in a linear program, and a lower `bound` of all values.
-
-    The bound holds by weak duality. The dual variables are clipped to their signs, and the rest of
-    the objective is counted at the variables' own bounds.
-    """
-
-    x: Floats
-    bound: float
 
 
 class Constraints:
@@ -73,11 +58,13 @@ class Constraints:
 
     def minimise(
         self, objective: Floats, low: Floats | None = None, high: Floats | None = None
-    ) -> Solution | None:
+    ) -> tuple[Floats, float] | None:
         """Minimize `objective` @ x over `low` <= x <= `high`, by default 0 and no limit.
 
-        All three have the shape (variables,). Returns None if no x is feasible. Raises
-        `DeniableError` if the solver fails.
+        All three have the shape (variables,). Returns the x of least value and a lower bound of all
+        values, or None if no x is feasible. The bound holds by weak duality. The dual variables are
+        clipped to their signs, and the rest of the objective is counted at the variables' own
+        bounds. Raises `DeniableError` if the solver fails.
         """
         lowest = np.zeros(objective.size) if low is None else low
         highest = np.full(objective.size, np.inf) if high is None else high
@@ -108,7 +95,7 @@ class Constraints:
         reduced = objective - self._rows.T @ prices
         own = np.where(reduced > 0, reduced * lowest, 0.0)
         own[reduced < 0] = reduced[reduced < 0] * highest[reduced < 0]
-        return Solution(x, float(self._limits @ prices + own.sum()))
+        return x, float(self._limits @ prices + own.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,48 +104,3 @@ class Bounded:
 
     P: Floats
     bound: float
-
-
-@dataclass(frozen=True, eq=False)
-class LinearPrograms:
-    """Linear programs over one `polytope`.
-
-    Variables are the ceilings h_v of the columns, and the excess of each entry over the floor of
-    its column, which is h_v / ratio. So an entry on its floor has an excess of exactly 0, even if
-    exp(-epsilon) is smaller than the solver's tolerance.
-    """
-
-    polytope: Polytope
-
-    def corner(self, costs: Floats) -> Bounded | None:
-        """Return a vertex of least sum of `costs` * P, shape (size, size); None if infeasible."""
-        scale = float(np.abs(costs).max()) or 1.0
-        objective = np.zeros(self.polytope.variables)
-        objective[: self.polytope.entries] = costs.ravel() / scale
-        objective = self._change.T @ objective
-        if (found := self._constraints.minimise(objective, high=self.polytope.highest)) is None:
-            return None
-        P = self.polytope.matrix(self._change @ np.maximum(found.x, 0.0))
-        return Bounded(P, found.bound * scale)
-
-    @cached_property
-    def _change(self) -> Sparse:
-        """The matrix T of x = T y, from these variables to the polytope's."""
-        size, entries = self.polytope.size, self.polytope.entries
-        if not math.isfinite(self.polytope.ratio):
-            return sparse.eye_array(entries, format="csr")
-        floors = sparse.kron(np.ones((size, 1)), sparse.eye_array(size)) / self.polytope.ratio
-        blocks: Any = [[sparse.eye_array(entries), floors], [None, sparse.eye_array(size)]]
-        return sparse.block_array(blocks, format="csr")
-
-    @cached_property
-    def _constraints(self) -> Constraints:
-        inner = self.polytope
-        left, right, equal_left, equal_right = inner.without("epsilon").constraints
-        left = left @ self._change
-        if math.isfinite(inner.ratio):
-            ceilings = sparse.kron(np.ones((inner.size, 1)), sparse.eye_array(inner.size))
-            below = [sparse.eye_array(inner.entries), -(1 - 1 / inner.ratio) * ceilings]
-            left = sparse.vstack([left, sparse.hstack(below)], format="csr")
-            right = np.concatenate([right, np.zeros(inner.entries)])
-        return Constraints(left, right, equal_left @ self._change, equal_right)

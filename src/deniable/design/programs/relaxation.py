@@ -249,7 +249,8 @@ def _solved(
         return None
     if found is None:
         return None
+    x, _ = found
     if not loss.worst:
-        return unit * found.x, np.ones(size)
-    weights = np.maximum(found.x[size:], 0.0)
-    return unit * found.x[:size], weights / weights.sum()
+        return unit * x, np.ones(size)
+    weights = np.maximum(x[size:], 0.0)
+    return unit * x[:size], weights / weights.sum()

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from deniable.arrays import Flags, Floats, Sparse
 from deniable.channels import MAX_EPSILON
+from deniable.design.programs.linear import Bounded, Constraints
 from deniable.errors import DeniableError
 
 Floors = float | Sequence[float] | Mapping[int, float]
@@ -295,6 +296,44 @@ class Polytope:
         lowest, highest = P.max(axis=0), P.min(axis=0) * self.ratio
         ceilings = np.where(highest > lowest, np.sqrt(lowest * highest), lowest)
         return np.concatenate([P.ravel(), ceilings])
+
+    def corner(self, costs: Floats) -> Bounded | None:
+        """Return a vertex of least sum of `costs` * P, shape (size, size); None if infeasible."""
+        scale = float(np.abs(costs).max()) or 1.0
+        objective = np.zeros(self.variables)
+        objective[: self.entries] = costs.ravel() / scale
+        found = self._above_floors.minimise(self._change.T @ objective, high=self.highest)
+        if found is None:
+            return None
+        x, bound = found
+        return Bounded(self.matrix(self._change @ np.maximum(x, 0.0)), bound * scale)
+
+    # The variables of `corner` are the ceilings h_v, and the excess of each entry over the floor of
+    # its column, h_v / ratio. So an entry on its floor has an excess of exactly 0, even if
+    # exp(-epsilon) is smaller than the solver's tolerance.
+
+    @cached_property
+    def _change(self) -> Sparse:
+        """The matrix T of x = T y, from these variables to the polytope's."""
+        if not math.isfinite(self.ratio):
+            return sparse.eye_array(self.entries, format="csr")
+        floors = sparse.kron(np.ones((self.size, 1)), sparse.eye_array(self.size)) / self.ratio
+        blocks: Any = [
+            [sparse.eye_array(self.entries), floors],
+            [None, sparse.eye_array(self.size)],
+        ]
+        return sparse.block_array(blocks, format="csr")
+
+    @cached_property
+    def _above_floors(self) -> Constraints:
+        left, right, equal_left, equal_right = self.without("epsilon").constraints
+        left = left @ self._change
+        if math.isfinite(self.ratio):
+            ceilings = sparse.kron(np.ones((self.size, 1)), sparse.eye_array(self.size))
+            below = [sparse.eye_array(self.entries), -(1 - 1 / self.ratio) * ceilings]
+            left = sparse.vstack([left, sparse.hstack(below)], format="csr")
+            right = np.concatenate([right, np.zeros(self.entries)])
+        return Constraints(left, right, equal_left @ self._change, equal_right)
 
 
 def polytope(proportions: Floats, requirements: Requirements) -> Polytope:
