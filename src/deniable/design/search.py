@@ -141,7 +141,8 @@ def _corners(
     size = proportions.size
     costs = [-np.eye(size) * proportions[:, None]]
     costs += [generator.standard_normal((size, size)) for _ in range(count)]
-    corners = [wanted.corner(cost) for cost in costs]
+    fresh = wanted.without()  # so that vertices do not depend on earlier programs
+    corners = [fresh.corner(cost) for cost in costs]
     return [corner.P / corner.P.sum(axis=1, keepdims=True) for corner in corners if corner]
 
 
@@ -170,12 +171,12 @@ def _descended(loss: InverseVariance, inside: Interior, starts: Sequence[Floats]
 
 def _slide(loss: InverseVariance, wanted: Polytope, P: Floats) -> Floats:
     """Return a matrix with a loss of at most the loss of P, by the method of Frank and Wolfe."""
-    value = loss.value(P)
+    value, fresh = loss.value(P), wanted.without()
     if not math.isfinite(value):
         return P
     for _ in range(SLIDES):
         gradient = loss.expansion(P, 1e-3 * loss.scale(P)).gradient
-        corner = wanted.corner(gradient)
+        corner = fresh.corner(gradient)
         if corner is None or np.sum(gradient * (P - corner.P)) <= 1e-10 * abs(value):
             break
         steps = 2.0 ** -np.arange(0, 30)
