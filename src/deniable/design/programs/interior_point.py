@@ -213,7 +213,7 @@ class Descent:
     def _newton(
         self, model: Expansion, x: Floats, duals: Floats, weight: float, damping: float
     ) -> tuple[Floats, float, float, Floats]:
-        """Return the change of x, the decrease by slopes, the damping, and the change of weights."""
+        """Return the change of x, its decrease by slopes, the damping, and the change of cells."""
         inner = self.interior
         slacks = inner.slacks(x)
         count = inner.free_entries.size
