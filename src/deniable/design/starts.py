@@ -20,7 +20,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import scipy
 
-from deniable.arrays import Flags, Floats, Positions
+from deniable.arrays import Flags, Floats
 from deniable.channels import two_step_with_epsilon
 from deniable.design.programs import Bounded, Loss, Polytope, Requirements, inverse
 
@@ -92,15 +92,14 @@ def developed(points: int) -> dict[int, Flags]:
     scores: dict[int, float] = {}
     for orders in _factorisations(points):
         for size in range(2, points // 2 + 1):
-            block, score = _best_block(orders, size)
-            if score < min(scores.get(size, most), most) - 1e-9:
-                scores[size] = score
-                found[size] = _shifts(block, orders)
+            incidence, score = _best_of_group(orders, size)
+            if score < scores.get(size, most) - 1e-9:
+                scores[size], found[size] = score, incidence
     return dict(sorted(found.items()))
 
 
-def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
-    """Return the block of a size with the most informative shifts, by the group's characters.
+def _best_of_group(orders: tuple[int, ...], size: int) -> tuple[Flags, float]:
+    """Return the most informative shifts of a block of a size, and their score, by characters.
 
     The eigenvalues of the incidence matrix are the block's Fourier coefficients. As epsilon falls
     to 0, the loss is proportional to the sum of their inverse squares without the first.
@@ -115,16 +114,11 @@ def _best_block(orders: tuple[int, ...], size: int) -> tuple[Positions, float]:
     squares = np.maximum(np.abs(characters[:, 1:]) ** 2, 1e-9)
     scores = np.round(np.sum(1 / squares, axis=1), 9)
     best = int(scores.argmin())
-    return blocks[best], float(scores[best])
-
-
-def _shifts(block: Positions, orders: tuple[int, ...]) -> Flags:
-    points = int(np.prod(orders))
     places = np.array(np.unravel_index(np.arange(points), orders))
-    shifted = tuple(places[:, block, None] + places[:, None])
+    shifted = tuple(places[:, blocks[best], None] + places[:, None])
     incidence = np.zeros((points, points), dtype=bool)
     np.put_along_axis(incidence, np.ravel_multi_index(shifted, orders, mode="wrap"), True, axis=0)
-    return incidence
+    return incidence, float(scores[best])
 
 
 def _factorisations(number: int, least: int = 2) -> Iterator[tuple[int, ...]]:

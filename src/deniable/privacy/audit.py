@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Codes, Floats, at_least
+from deniable.arrays import Codes, at_least
 from deniable.channels import Channel
 from deniable.errors import DeniableError, named_types
 
@@ -91,8 +91,7 @@ def largest_ratio(
 
     The arguments `matrix` and `classes` are the same.
     """
-    if np.ndim(matrix) != 2 or not np.size(matrix):
-        raise DeniableError("the matrix to audit must have rows and columns")
+    _refuse_empty(matrix)
     if len(set(matrix.sum(axis=1))) != 1 or matrix.min() < 0:
         raise DeniableError("the matrix to audit has negative weights or rows of unequal sum")
     worst = Fraction(1)
@@ -106,11 +105,9 @@ def largest_ratio(
     return worst
 
 
-def _matrix(matrix: npt.ArrayLike) -> Floats:
-    P = np.asarray(matrix, dtype=float)
-    if P.ndim != 2 or not P.size:
+def _refuse_empty(matrix: npt.ArrayLike) -> None:
+    if np.ndim(matrix) != 2 or not np.size(matrix):
         raise DeniableError("the matrix to audit must have rows and columns")
-    return P
 
 
 @named_types
@@ -119,7 +116,8 @@ def column_epsilon(matrix: npt.ArrayLike, classes: Sequence[Sequence[int]] | Non
 
     For `classes` see `exact_epsilon`.
     """
-    P = _matrix(matrix)
+    _refuse_empty(matrix)
+    P = np.asarray(matrix, dtype=float)
     worst = 0.0
     for rows in classes or [range(len(P))]:
         largest, smallest = P[list(rows)].max(axis=0), P[list(rows)].min(axis=0)
@@ -175,7 +173,8 @@ def audit_sampler(
     for each row of the row-stochastic `matrix`, shape (categories, reports). Raises `DeniableError`
     for a randomized value without a column.
     """
-    P = _matrix(matrix)
+    _refuse_empty(matrix)
+    P = np.asarray(matrix, dtype=float)
     size, width = P.shape
     reports = randomize(np.repeat(np.arange(size), draws_a_row)).reshape(size, draws_a_row)
     if reports.size and not 0 <= reports.min() <= reports.max() < width:
