@@ -41,17 +41,11 @@ Inverse = Literal["least", "own"]
 with L the diagonal matrix of P' pi. For known proportions it attains the bound of Cramer and Rao.
 For estimated proportions it nearly does, with a bias of a smaller order than the standard error.
 
-Coverage of the estimate +- 1.96 standard errors, in 20,000 tables (6,000 with 2,000 records)
-through four matrices from 3 by 5 to 5 by 10:
-
-- "least": with 50 records .941 to .943 by subset selection at epsilon 1, .905 to .940 through
-  matrices of random entries, and .875 for a proportion of .02; with 200 records .936 to .953; with
-  2,000 records .944 to .953.
-- "own": with 50 records .914 to .953, and .886 for the proportion of .02; with 200 records .936 to
-  .953; with 2,000 records .948 to .953.
-
-The bias is at most .04 (50 records), .03 (200) and .02 (2,000) standard errors. With fewer than
-about 200 records use `deniable.estimation.confidence_intervals`, or "own".
+In 20,000 tables through four matrices from 3 by 5 to 5 by 10, the estimate +- 1.96 standard errors
+covers .936 to .953 with 200 records or more, by both inverses. With 50 records it covers .905 to
+.943 by "least" and .914 to .953 by "own", and .875 and .886 for a proportion of .02. The bias is at
+most .04 standard errors. With fewer than about 200 records use
+`deniable.estimation.confidence_intervals`, or "own".
 """
 
 TARGETS, INVERSES = get_args(Target), get_args(Inverse)

@@ -246,9 +246,8 @@ def read_channel(path: Path | str) -> NamedChannel:
     """Read the matrix file at `path`: a row for each true category, a column for each value.
 
     Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
-    file cannot be read, a name is there twice, a value is missing, negative or not a number, or a
-    row does not sum to 1. Rows and columns with different names are an error too, unless the header
-    has the word "report".
+    file cannot be read or names are wrong, a value is missing, negative or not a number, or a row
+    does not sum to 1.
     """
     file = Path(path)
     header, *rows = rows_of(file)

@@ -145,8 +145,8 @@ def disclosed_proportions(channel: Channel) -> Floats:
     They are the stationary distribution of the matrix, which is unique if all categories that occur
     can reach each other. So a published invariant matrix publishes the original marginal
     distribution exactly. The matrices of two files that differ in one record distinguish these
-    files with certainty. The epsilon of the matrix is conditional on the matrix and does not cover
-    this. In [pram] (section 2) owners keep the matrix, and users can then estimate no variance.
+    files with certainty. In [pram] (section 2) owners keep the matrix, and users can then estimate
+    no variance.
 
     The method is elimination without subtractions (Grassmann, Taksar and Heyman). Each proportion
     has a relative error near rounding, also for rare categories. Raises `ChannelError` if the

@@ -73,16 +73,14 @@ class Column(Strict):
     The `categories` are texts of the values, in order if they are `ordered`. A numeric column has
     `bounds` or `edges`, which must be public. The bounds are the smallest and the largest value.
     The `step`, above 0, defines the public grid low, low + step, ..., high. A value counts at the
-    nearest point, and a value halfway between two points at the higher one. So the intervals around
-    all inner points have the same width. Without a step, numbers can be masked but not randomized.
+    nearest point, and a value halfway between two points at the higher one. Without a step, numbers
+    can be masked but not randomized.
 
-    The `edges` increase strictly and are finite. They form ordered intervals, at least two, which
-    are randomized; see `deniable.Discretization`. A value that equals an edge belongs to the
-    interval above it, and the last edge to the last interval. `open_below` adds an interval of all
-    values below the first edge, and `open_above` one from the last edge on. Values beyond the
-    `limits` count at the nearest point or in the nearest interval. The decimal mark of numbers in
-    text is `decimal`. For `missing` see `Missing`. With a `recode`, `type` and missing values are
-    as in the file, and categories and bounds as after recoding.
+    The `edges`, with `open_below` and `open_above`, form ordered intervals, at least two, which are
+    randomized; see `deniable.Discretization`. The last edge belongs to the last interval. Values
+    beyond the `limits` count at the nearest point or in the nearest interval. The decimal mark of
+    numbers in text is `decimal`. For `missing` see `Missing`. With a `recode`, `type` and missing
+    values are as in the file, and categories and bounds as after recoding.
 
     Weights may have `classes`, from each edge to below the next, the last with its end. A weight is
     released as the middle of its class.

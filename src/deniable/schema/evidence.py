@@ -32,11 +32,9 @@ class ColumnEvidence:
     """Evidence about the values of a column of a `kind`, gathered in bounded memory.
 
     `counts` has the values that are not missing, as text, up to `MAX_COUNTED`; if there are more,
-    `many` is true. Empty texts are `missing`. The numbers are between `low` and `high`, and their
-    `decimal` mark is a point or a comma; `whole` is true if all are whole. `usual` counts the
-    numbers in `CODES`, and all others are between the two `ends`. `unfit` is the reason why a value
-    cannot be a category. If the file declares an order of values, `ordered` is true and `order` has
-    the values.
+    `many` is true. Empty texts are `missing`. The numbers are between `low` and `high`; `usual`
+    counts the numbers in `CODES`, and all others are between the two `ends`. `unfit` is the reason
+    why a value cannot be a category. If `ordered`, the file declares the `order` of values.
     """
 
     def __init__(self, kind: pa.DataType) -> None:

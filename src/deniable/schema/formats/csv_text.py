@@ -293,14 +293,11 @@ def found_encoding(path: Path, start: bytes) -> str:
 
 
 def _decodes(path: Path, encoding: str) -> bool:
-    decoder = codecs.getincrementaldecoder(encoding)()
-    with path.open("rb") as stream:
+    with path.open(encoding=encoding, newline="") as stream:
         try:
-            while raw := stream.read(BLOCK_BYTES):
-                decoder.decode(raw)
-                if b"\0" in raw:  # an error when the file is read
+            while text := stream.read(BLOCK_BYTES):
+                if "\0" in text:  # an error when the file is read
                     return True
-            decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return False
     return True

@@ -53,9 +53,7 @@ def open_survey(source: Any, delimiter: str | None = None, encoding: str | None 
 class SurveySource(Source):
     """The file of a `kind` at `path`; its `encoding` is by default the one that it states.
 
-    `labels` has the value labels of each column, by the text of the value, in the order of values.
-    `ordinal` are columns with an order of values, and `codes` the user-missing values of each. The
-    labels of these values are not in `labels`.
+    `labels` are in the order of values, without user-missing values, which are the `codes`.
     """
 
     def __init__(self, path: Path, kind: Literal["spss", "stata"], encoding: str | None) -> None:
