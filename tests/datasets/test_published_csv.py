@@ -92,7 +92,7 @@ def test_many_blocks_are_one_file(file: Path, monkeypatch: pytest.MonkeyPatch) -
     domain = Domain((Attribute("a", ("x", "y")), Attribute("b", tuple(odd["categories"]))))
     rng = np.random.default_rng(1)
     data = Microdata(domain, tuple(rng.integers(0, size, 5000) for size in domain.shape))
-    data.write_csv(file)
+    data.to_frame().to_csv(file, index=False)
     assert file.stat().st_size > 100 << 10
     assert read(file, odd, records=5000) == [column.tolist() for column in data.columns]
 

@@ -1,6 +1,5 @@
 """Tests of deniable.records.numeric: records of numbers, their class, and their files."""
 
-import csv
 import stat
 from pathlib import Path
 from typing import Any
@@ -120,13 +119,6 @@ def test_files_read_back_to_the_same(
     assert again.values.tobytes() == data.values.tobytes()
     assert again.labels.tolist() == data.labels.tolist()
     assert (again.names, again.classes) == (data.names, data.classes)
-    data.write_csv(path.with_suffix(".csv"))
-    with path.with_suffix(".csv").open(newline="", encoding="utf-8") as stream:
-        header, *lines = csv.reader(stream)
-    assert header == ["a", "b", *(["sex"] if classified else [])]
-    assert [[float(text) for text in line[:2]] for line in lines] == data.values.tolist()
-    if classified:
-        assert [line[2] for line in lines] == [("f", "m")[label] for label in labels]
 
 
 def test_files_are_whole_bytes_alike_and_marked(tmp_path: Path) -> None:
@@ -135,13 +127,7 @@ def test_files_are_whole_bytes_alike_and_marked(tmp_path: Path) -> None:
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     assert read_numeric_parquet(tmp_path / "one.parquet").marks == {"data_source": "original"}
     assert stat.S_IMODE((tmp_path / "one.parquet").stat().st_mode) & 0o600 == 0o600
-    small().write_csv(tmp_path / "d.csv")
-    assert (tmp_path / "d.csv").read_text().splitlines()[:2] == [
-        '"age","hours","sex"',
-        '17.5,40,"m"',
-    ]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "d.csv",
         "one.parquet",
         "two.parquet",
     ]

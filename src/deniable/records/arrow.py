@@ -1,4 +1,4 @@
-"""Records as Arrow tables, written to Parquet with metadata or to CSV, and read from Parquet."""
+"""Records as Arrow tables, written to Parquet with metadata and read from it."""
 
 import json
 from abc import ABC, abstractmethod
@@ -43,18 +43,6 @@ class ArrowRecords(ABC):
         """
         with written_whole(path, private=private) as temporary:
             pq.write_table(self.to_arrow(), temporary, compression="zstd")
-
-    def write_csv(self, path: Path | str) -> None:
-        """Write the records to `path` as CSV: a header, categories as text, exact numbers."""
-        from pyarrow import csv as arrow_csv  # noqa: PLC0415 - seldom needed, slow to import
-
-        table = self.to_arrow()
-        for position, column in enumerate(table.schema):
-            if pa.types.is_dictionary(column.type):
-                text = table.column(position).cast(pa.string())
-                table = table.set_column(position, column.name, text)
-        with written_whole(path) as temporary:
-            arrow_csv.write_csv(table, temporary)
 
 
 def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
