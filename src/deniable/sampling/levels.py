@@ -55,8 +55,6 @@ class Levels:
     def draw_keyed(self, column: KeyedColumn) -> Counts:
         """Return the index of each record of `column`, shape (records,)."""
         hit = keyed_events(column, self.probability)
-        if self.first == self.second:
-            return keyed_integers(column, self.first) + self.first * ~hit
         lengths = np.where(hit, np.uint64(self.first), np.uint64(self.second))
         return keyed_integers(column, lengths) + self.first * ~hit
 
@@ -96,9 +94,6 @@ def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
     2**63).
     """
     words = column.words(WIDE).astype(np.uint64, copy=False)
-    if isinstance(lengths, int) and lengths.bit_count() == 1:
-        bits = lengths.bit_length() - 1
-        return (words >> np.uint64(WIDE - bits) if bits else words * np.uint64(0)).view(np.int64)
     long = np.asarray(lengths, dtype=np.uint64)
     drawn = _high_word(words, long).view(np.int64)
     # Further digits may carry over only if words * length mod 2**64 is too close to 2**64.
