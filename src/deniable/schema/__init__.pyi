@@ -23,9 +23,13 @@ from .model import (
     read_schema as read_schema,
     schema_from_dict as schema_from_dict,
 )
-from .parts import Part as Part, answering_batches as answering_batches
 from .passed import UniqueWeights as UniqueWeights, in_classes as in_classes
-from .records_file import RecordBatch as RecordBatch, RecordsFile as RecordsFile
+from .records_file import (
+    Part as Part,
+    RecordBatch as RecordBatch,
+    RecordsFile as RecordsFile,
+    answering_batches as answering_batches,
+)
 from .types import (
     STAND_INS as STAND_INS,
     encoded as encoded,

@@ -76,22 +76,20 @@ class Schema(Strict):
         if len(units := [each.name for each in self.columns if each.kind == "unit"]) > 1:
             raise ValueError(f"columns {', '.join(units)} are units; allowed: one")
         for number, rule in enumerate(self.impossible, start=1):
-            self._refuse_bad_rule(f"impossible combination {number}", rule, at_least=2)
+            if len(rule) < 2:
+                raise ValueError(f"impossible combination {number}; allowed: of at least 2 columns")
+            self._refuse_bad_rule(f"impossible combination {number}", rule)
         for each in self.columns:
-            self._refuse_bad_rule(f"asked_if of {each.name!r}", each.asked_if, other_than=each.name)
+            self._refuse_bad_rule(f"asked_if of {each.name!r}", each.asked_if, each.name)
         for names in connected(self.rules):
             part = Domain(tuple(self[name].attribute() for name in names))
             if part.size <= MAX_CHECKED:
                 possible_cells(part, self.rules)
         return self
 
-    def _refuse_bad_rule(
-        self, where: str, rule: Rule, at_least: int = 0, other_than: str = ""
-    ) -> None:
+    def _refuse_bad_rule(self, where: str, rule: Rule, other_than: str = "") -> None:
         """Raise `ValueError` if a rule of the schema, named `where`, cannot be followed."""
         known = {each.name: each for each in self.columns if each.name != other_than}
-        if len(rule) < at_least:
-            raise ValueError(f"{where}; allowed: of at least {at_least} columns")
         for name, categories in rule.items():
             column = known.get(name)
             if column is None or not (column.randomized or column.kind == "left_out"):

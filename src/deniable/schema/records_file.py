@@ -1,24 +1,24 @@
-"""Records of a file, read with its schema, in batches of codes and numbers."""
+"""Records of a file, read with its schema, in batches of codes and numbers; who answers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.arrays import Codes, Flags, Floats
-from deniable.errors import DataError, shown
+from deniable.arrays import Codes, Flags, Floats, Positions
+from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Rule
+from deniable.sampling import KeyedDraws, Numbers, RandomnessSource
 from deniable.schema.coding import Coder
 from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
 from deniable.schema.model import Schema
+from deniable.schema.passed import UniqueWeights, checked, refuse_excess
 from deniable.schema.types import listed, plain_type
-
-if TYPE_CHECKING:
-    from deniable.schema.passed import UniqueWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class RecordsFile:
         coded = [column.name for column in self.schema.randomized]
         numeric = ((each.name, each.bounds) for each in self.schema.randomized if each.bounds)
         outside = {name: OutsideBounds(name, ends[0], ends[1]) for name, ends in numeric}
-        unique = self._unique_weights()
+        unique = {each.name: UniqueWeights(each) for each in self._passed if each.kind == "weight"}
         plain = [column.name for column in self._passed]
         if seen is not None:
             more = [each for each in self.schema.columns if each.name not in {*coded, *plain}]
@@ -170,18 +170,9 @@ class RecordsFile:
         if not kept:
             raise DataError(f"{self._source.where}: no records; give a file with at least one")
         if self.schema.unit is not None and units:
-            from deniable.schema.passed import refuse_excess  # noqa: PLC0415 - few files have units
-
             refuse_excess(self.schema.unit, units, self._source.where)
         self._records, self.left_out = kept, read - kept
         self.outside, self.unique = outside, unique
-
-    def _unique_weights(self) -> "dict[str, UniqueWeights]":
-        if not (own := [each for each in self._passed if each.kind == "weight"]):
-            return {}
-        from deniable.schema.passed import UniqueWeights  # noqa: PLC0415 - few files have weights
-
-        return {each.name: UniqueWeights(each) for each in own}
 
     def _portion(
         self, piece: Piece, first: int, faults: ValidationErrors, rules: Sequence[Rule]
@@ -202,8 +193,6 @@ class RecordsFile:
         for column in self._passed:
             values = piece.batch.column(column.name)
             if column.kind in ("weight", "unit"):
-                from deniable.schema.passed import checked  # noqa: PLC0415
-
                 values = checked(column, values, piece, faults)
             # A dictionary has values of other records too, in the order of the file.
             batch.passed[column.name] = values.cast(plain_type(values.type))
@@ -250,3 +239,70 @@ def _readers(source: Source, schema: Schema) -> list[Coder]:
     if lines:
         raise DataError("\n  ".join(f"{source.where}: {line}" for line in lines))
     return readers
+
+
+@dataclass(frozen=True)
+class Part:
+    """A public part of the respondents.
+
+    A public seed puts the respondents into an order. The order is cut into `of` parts, at least 2,
+    of sizes that differ by at most one. Part number `take`, 1 to `of`, answers. Raises
+    `DeniableError` if a number is out of range or the `seed`, a text, is empty.
+    """
+
+    of: int
+    take: int
+    seed: str
+
+    def __post_init__(self) -> None:
+        if self.of < 2 or not 1 <= self.take <= self.of:
+            given = f"part {self.take} of {self.of}"
+            raise DeniableError(f"{given}; give at least 2 parts, and one of them")
+        if not self.seed:
+            raise DeniableError("the part of the respondents has no seed; give a public text")
+
+    def positions(self, records: int) -> Positions:
+        """Return the positions, ascending from 0, of the respondents that answer.
+
+        Respondents are ordered by the SHA-256 of the seed, a colon and their record number,
+        counted from 1. The file has so many `records`.
+        """
+        keys = [sha256(f"{self.seed}:{n}".encode()).digest() for n in range(1, records + 1)]
+        order = sorted(range(records), key=keys.__getitem__)
+        begin, end = (records * each // self.of for each in (self.take - 1, self.take))
+        return np.sort(np.array(order[begin:end], dtype=np.intp))
+
+
+def answering_batches(
+    batches: Iterable[RecordBatch],
+    part: Part | None,
+    schema: Schema | None = None,
+    source: RandomnessSource | None = None,
+) -> Iterator[tuple[RecordBatch, Numbers]]:
+    """Yield the `batches` of the respondents that answer, with their record numbers.
+
+    With a `part`, all batches are in memory, because the number of all records decides who answers.
+    So they are if the `schema` limits the records of a unit: the `source` then draws which ones
+    answer, by numbers that do not depend on values.
+    """
+    unit = schema.unit if schema is not None and source is not None else None
+    limited = unit is not None and unit.excess == "limit"
+    if part is None and not limited:
+        yield from ((each, range(each.first, each.first + len(each))) for each in batches)
+        return
+    held = list(batches)
+    answering = np.zeros(sum(map(len, held)), dtype=bool)
+    if part is not None:
+        answering[part.positions(answering.size)] = True
+    elif unit is not None and source is not None:
+        names = [each.passed[unit.name].cast(pa.large_string()) for each in held]
+        units = np.asarray(pa.concat_arrays(names).dictionary_encode().indices)
+        words = KeyedDraws.of(source).column(("unit", unit.name), units.size).words(64)
+        order = np.lexsort((words, units))
+        first = np.concatenate([[0], np.cumsum(np.bincount(units))])
+        place = np.arange(units.size) - first[units[order]]
+        answering[order[place < (unit.records_per_unit or 1)]] = True
+    for batch in held:
+        own = answering[batch.first : batch.first + len(batch)]
+        if own.any():
+            yield batch.kept(own), batch.first + np.flatnonzero(own)

@@ -12,7 +12,7 @@ from deniable.channels.protocols.projective_geometry import (
     ProjectiveGeometry,
     work as projective_work,
 )
-from deniable.channels.protocols.pure import MAX_TALLY
+from deniable.channels.protocols.pure import MAX_TALLY, TwoLevelChannel
 from deniable.channels.protocols.subset_selection import MAX_ENUMERATED, SubsetSelection
 
 MAX_WORK = 2**32  # largest number of steps in the estimate of a chosen protocol: seconds
@@ -20,38 +20,42 @@ MAX_WORK = 2**32  # largest number of steps in the estimate of a chosen protocol
 
 @dataclass(frozen=True)
 class ProtocolCandidate:
-    """A protocol at an epsilon, with its variance and cost.
+    """A protocol at an epsilon, with its variance.
 
     The `kind` is as in `deniable.channels.makers.MAKERS`, and the `channel` has a `name`. The
     `variance` is n times the mean variance of the own estimates of the categories, including
-    sampling. The `work` is the approximate number of steps of an estimate from a tally; a step
-    takes one or a few nanoseconds.
+    sampling.
     """
 
     kind: str
     name: str
     channel: Channel
     variance: float
-    work: float
 
 
 def protocol_candidates(size: int, epsilon: float) -> list[ProtocolCandidate]:
     """Return the protocols for an epsilon, sorted by the mean variance of their own estimates.
 
-    They are generalized randomized response, subset selection, Hadamard response and projective
-    geometry response. Each has at most the exact `epsilon`, in (0, 30], for `size` categories, at
-    least 1. Variances are for equally frequent categories; the inverse "least" can only lower them.
-    Raises `ChannelError` if an argument is out of range.
+    They are generalized randomized response, and subset selection, Hadamard response and projective
+    geometry response if an estimate takes at most seconds. Each has at most the exact `epsilon`, in
+    (0, 30], for `size` categories, at least 1. Variances are for equally frequent categories; the
+    inverse "least" can only lower them. Raises `ChannelError` if an argument is out of range.
     """
+    response = KeepOrReplace.of_epsilon(size, epsilon)
+    reported = 1 / size  # each category's proportion of the values
+    variance = reported * (1 - reported) / response.diagonal_weight**2
+    name = "generalized randomized response"
+    found = [ProtocolCandidate("generalized-rr", name, response, variance)]
+    for kind, name, channel, work in _two_level(size, epsilon) if size > 1 else ():
+        if work <= MAX_WORK:
+            variance = float(channel.own_variance(1 / size))
+            found.append(ProtocolCandidate(kind, name, channel, variance))
     # Rounded, so that two kinds that are the same channel in another order have equal variances.
-    return sorted(_candidates(size, epsilon), key=lambda each: float(f"{each.variance:.12g}"))
+    return sorted(found, key=lambda each: float(f"{each.variance:.12g}"))
 
 
 def best_protocol(size: int, epsilon: float) -> ProtocolCandidate:
-    """Return the protocol of least variance among those with an estimate in at most seconds.
-
-    The `size` and `epsilon` are as in `protocol_candidates`. Generalized randomized response is
-    always allowed.
+    """Return the protocol of least variance; see `protocol_candidates` for `size` and `epsilon`.
 
     Examples
     --------
@@ -60,36 +64,21 @@ def best_protocol(size: int, epsilon: float) -> ProtocolCandidate:
     >>> best_protocol(100_000, 1.0).name
     'projective geometry response'
     """
-    return next(
-        each
-        for each in protocol_candidates(size, epsilon)
-        if isinstance(each.channel, KeepOrReplace) or each.work <= MAX_WORK
-    )
+    return protocol_candidates(size, epsilon)[0]
 
 
-def _candidates(size: int, epsilon: float) -> Iterator[ProtocolCandidate]:
-    response = KeepOrReplace.of_epsilon(size, epsilon)
-    reported = 1 / size  # each category's proportion of the values
-    variance = reported * (1 - reported) / response.diagonal_weight**2
-    yield ProtocolCandidate(
-        "generalized-rr", "generalized randomized response", response, variance, size
-    )
-    if size < 2:
-        return
+def _two_level(size: int, epsilon: float) -> Iterator[tuple[str, str, TwoLevelChannel, float]]:
+    """Yield kinds, names, channels, and the approximate steps of an estimate from a tally."""
     subsets = SubsetSelection.of_epsilon(size, epsilon)
     if subsets.subset_size > 1 and subsets.reports <= MAX_ENUMERATED:
-        variance = float(subsets.own_variance(1 / size))
-        work = subsets.reports * subsets.subset_size
-        yield ProtocolCandidate("subset-selection", "subset selection", subsets, variance, work)
+        work = float(subsets.reports * subsets.subset_size)
+        yield "subset-selection", "subset selection", subsets, work
     hadamard = HadamardResponse.of_epsilon(size, epsilon)
     if hadamard.reports <= MAX_TALLY:
-        variance = float(hadamard.own_variance(1 / size))
-        steps = hadamard.reports * math.log2(hadamard.reports)
-        yield ProtocolCandidate("hadamard", "Hadamard response", hadamard, variance, steps)
+        work = hadamard.reports * math.log2(hadamard.reports)
+        yield "hadamard", "Hadamard response", hadamard, work
     if size < MAX_PROJECTIVE_TRANSFORM:
         geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=MAX_WORK)
-        if geometry.dimension == 2:  # one value per category, and one or more without a category
-            return
-        name, variance = "projective geometry response", float(geometry.own_variance(1 / size))
-        steps = projective_work(size, geometry.prime)
-        yield ProtocolCandidate("projective-geometry", name, geometry, variance, steps)
+        if geometry.dimension > 2:  # else one value per category, and one or more without
+            work = projective_work(size, geometry.prime)
+            yield "projective-geometry", "projective geometry response", geometry, work

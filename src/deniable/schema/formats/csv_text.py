@@ -94,7 +94,13 @@ class CsvText:
             raise DataError(f"{path}: line 1 is empty; begin the file with the names of columns")
         if delimiter is None:
             delimiter = _found_delimiter(sample)
-        names = _header(path, first, delimiter)
+        try:
+            names = next(csv.reader([first], delimiter=delimiter, strict=True))
+        except csv.Error as error:
+            problem = (
+                f"{path}: line 1 is not a header ({error}); write the names of columns on one line"
+            )
+            raise DataError(problem) from None
         other = [each for each in DELIMITERS if each in first and each != delimiter]
         if len(names) == 1 and other:
             raise DataError(
@@ -317,14 +323,6 @@ def _found_delimiter(sample: str) -> str:
         return (alike, widths[0]) if widths[0] > 1 else (0.0, 1)
 
     return max(DELIMITERS, key=fit)  # the first, a comma, if there is one column
-
-
-def _header(path: Path, line: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        text = f"{path}: line 1 is not a header ({error}); write the names of columns on one line"
-        raise DataError(text) from None
 
 
 def _reason(error: Exception) -> str:

@@ -45,8 +45,10 @@ def open_survey(source: Any, delimiter: str | None = None, encoding: str | None 
     if isinstance(source, (str, Path)) and (path := Path(source)).is_file():
         with path.open("rb") as stream:
             start = stream.read(len(STATA_MAGIC))
-        if kind := _survey_kind(path, start):
-            return SurveySource(path, kind, encoding)
+        if start.startswith(SPSS_MAGIC) or path.suffix.lower() in SPSS_ENDINGS:
+            return SurveySource(path, "spss", encoding)
+        if start.startswith(STATA_MAGIC) or path.suffix.lower() in STATA_ENDINGS:
+            return SurveySource(path, "stata", encoding)
     return open_source(source, delimiter, encoding)
 
 
@@ -152,13 +154,6 @@ class SurveySource(Source):
         missing = np.isnan(whole)
         integers = np.where(missing, 0, whole).astype(np.int32 if scale == 1 else np.int64)
         return pa.array(integers, mask=missing).cast(kind)
-
-
-def _survey_kind(path: Path, start: bytes) -> Literal["spss", "stata"] | None:
-    if start.startswith(SPSS_MAGIC) or path.suffix.lower() in SPSS_ENDINGS:
-        return "spss"
-    stata = start.startswith(STATA_MAGIC) or path.suffix.lower() in STATA_ENDINGS
-    return "stata" if stata else None
 
 
 def _text(value: Any) -> str:
