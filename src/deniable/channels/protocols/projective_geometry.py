@@ -88,14 +88,11 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
         return _block_design(self.size, self.prime)
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return value number j: all its numbers but the pivot follow from j, the pivot from them.
-
-        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. The pivot is
-        at the last nonzero number of the category's vector. For a member, the other places have the
-        numbers of point j of the smaller space. For j >= c they have the t - 1 digits of j - c in
-        base q, with 1 in place of the first nonzero digit, and this digit is u . v. But if all
-        nonzero digits are after the pivot, the pivot is the first nonzero number and is 1.
-        """
+        # All numbers of value number j but the pivot follow from j, and the pivot from them. It is
+        # at the last nonzero number of the category's vector. For a member, the other places have
+        # the numbers of point j of the smaller space. For j >= c they have the t - 1 digits of
+        # j - c in base q, with 1 in place of the first nonzero digit, and this digit is u . v. But
+        # if all nonzero digits are after the pivot, it is the first nonzero number and is 1.
         q, powers, starts = self.prime, self._powers, self._starts
         vectors, pivots, digits, inverses = self._solved
         pivot, own = pivots[categories], indexes < self.members
@@ -162,10 +159,10 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
     def membership_sums(self, values: Floats) -> Floats:
         """Return the sums of values over each S_u, by a Fourier transform of a q-th of the space.
 
-        The `values` f have the shape (..., reports), and the result (..., size). Points are (0,
-        x'), which form the smaller space, and (1, x) for any vector x of t - 1 numbers. Let G be
-        the transform of f(1, x) over x, G(y) = sum over x of f(1, x) w^(x . y) with w = exp(-2 pi i
-        / q). The sums over the hyperplanes of points (0, y') and (1, y) are
+        The `values` are f. Points are (0, x'), which form the smaller space, and (1, x) for any
+        vector x of t - 1 numbers. Let G be the transform of f(1, x) over x, G(y) = sum over x of
+        f(1, x) w^(x . y) with w = exp(-2 pi i / q). The sums over the hyperplanes of points (0, y')
+        and (1, y) are
 
             N(0, y') = N'(y') + (1 / q) sum over a of G(a y'),
             N(1, y) = N'(y) + (1 / q) sum over a of w^a G(a y),

@@ -91,12 +91,8 @@ class SubsetSelection(pure.TwoLevelChannel):
         return math.comb(k, d), math.comb(k - 1, d - 1), math.comb(k - 2, d - 2) if d > 1 else 0
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        """Return value number j: first subsets with u, then without u, sorted by other elements.
-
-        The j are `indexes`, one for each of `categories`; see `TwoLevelChannel.place`. For j < c
-        the subset has u and d - 1 other categories, number j among these subsets. For j >= c it has
-        d other categories, number j - c.
-        """
+        # For j < c the subset has u and d - 1 other categories, number j among these subsets. For
+        # j >= c it has d other categories, number j - c. Subsets are sorted by the other elements.
         reports = np.empty_like(indexes)
         own = indexes < self.members
         reports[own] = self._codes(categories[own], indexes[own], self.subset_size - 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.channels.channel_cases import exact_matrix, exact_parity
-from tests.channels.numeric.test_square_wave import above
+from tests.channels.test_square_wave import above
 
 from deniable.channels import laplace_channel, staircase_channel
 from deniable.errors import ChannelError
