@@ -53,9 +53,9 @@ class HadamardResponse(pure.TwoLevelChannel):
         return reports, reports // 2, reports // 4
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
-        # The bits of value number j, except the pivot, are the low bits of j, in order. The pivot is
-        # the lowest bit of the category's row. It makes the number of common bits even for a member
-        # and odd for other values.
+        # The bits of value number j, except the pivot, are the low bits of j, in order. The pivot
+        # is the lowest bit of the category's row. It makes the number of common bits even for a
+        # member and odd for other values.
         rows = categories + 1
         pivot = rows & -rows
         free = indexes & (self.members - 1)
