@@ -151,13 +151,9 @@ def largest_column_ratio(matrix: Floats) -> Fraction | None:
 
 
 def exact_sum(values: Floats) -> Fraction:
-    """Return the exact sum of `values`, from whole mantissas in two halves, by exponent."""
+    """Return the exact sum of `values`, from their whole mantissas."""
     fractions, exponents = np.frexp(values)
-    mantissas = (fractions * 2.0**53).astype(np.int64)
+    mantissas = (fractions * 2.0**53).astype(np.int64).astype(object)
     lowest = int(exponents.min())
-    high = np.bincount(exponents - lowest, mantissas >> 26)
-    low = np.bincount(exponents - lowest, mantissas & (2**26 - 1))
-    whole = 0
-    for step, (upper, lower) in enumerate(zip(high.tolist(), low.tolist(), strict=True)):
-        whole += ((int(upper) << 26) + int(lower)) << step
+    whole = int((mantissas << (exponents - lowest).astype(object)).sum())
     return whole * Fraction(2) ** (lowest - 53)
