@@ -276,12 +276,8 @@ def refuse_foreign_codes(codes: Codes, size: int, what: str) -> None:
     if codes.dtype.kind not in "iu":
         problem = f"{what}: codes must be integers, not {codes.dtype}; encode the values first"
         raise DataError(problem)
-    if not codes.size:
-        return
-    # As unsigned integers, negative codes are above every size: one comparison instead of two.
-    view = codes.view(codes.dtype.str.replace("i", "u")) if codes.dtype.kind == "i" else codes
-    if int(view.max()) >= size:
-        worst = int(codes.min()) if int(codes.min()) < 0 else int(codes.max())
+    if codes.size and not 0 <= (least := int(codes.min())) <= (most := int(codes.max())) < size:
+        worst = least if least < 0 else most
         raise DataError(f"{what}: the code {worst} is outside 0 .. {size - 1}; recode the values")
 
 

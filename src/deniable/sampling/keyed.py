@@ -183,10 +183,7 @@ class KeyedColumn:
 
 def by_words(words: Words) -> Positions:
     """Return the positions of records, sorted by their two `words`, then by position."""
-    first = words[:, 0].copy()
-    order = np.argsort(first)
-    tied = not np.all(np.diff(first[order]))
-    return np.lexsort((words[:, 1], words[:, 0])) if tied else order
+    return np.lexsort((words[:, 1], words[:, 0]))
 
 
 def _words_one_by_one(key: algorithms.AES, records: Positions, size: int) -> Words:
