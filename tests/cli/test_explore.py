@@ -80,10 +80,14 @@ def by_tab(browser: webdriver.Chrome, selector: str) -> webdriver.ActionChains:
     raise AssertionError(selector)
 
 
-def test_the_page_opens_with_the_numbers_computed_by_hand(
-    browser: webdriver.Chrome, page: Path
-) -> None:
+def opened_even(browser: webdriver.Chrome, page: Path) -> None:
+    """Open the page and choose the second of its divisions by keyboard, the even one."""
     opened(browser, page, WIDE)
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
+
+
+def test_the_page_has_the_numbers_computed_by_hand(browser: webdriver.Chrome, page: Path) -> None:
+    opened_even(browser, page)
     record, column, row = said(browser)[:3]
     assert record == "“Your answers can move a guess of 10 in 100 to at most 24 and at least 3.”"
     assert column == (
@@ -98,7 +102,7 @@ def test_the_page_opens_with_the_numbers_computed_by_hand(
 def test_arrow_keys_move_the_slider_and_all_values_change(
     browser: webdriver.Chrome, page: Path
 ) -> None:
-    opened(browser, page, WIDE)
+    opened_even(browser, page)
     before = text(browser, "#rows")
     by_tab(browser, "#slider").send_keys(Keys.ARROW_RIGHT).perform()
     slider = browser.find_element(By.ID, "slider")
@@ -135,7 +139,6 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
 ) -> None:
     opened(browser, page, WIDE)
     by_tab(browser, "#slider").send_keys(Keys.ARROW_LEFT).perform()
-    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
     browser.execute_cdp_cmd(
         "Browser.grantPermissions",
         {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]},
@@ -157,17 +160,36 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
 
 
 def test_a_split_questionnaire_is_chosen_by_keyboard(browser: webdriver.Chrome, page: Path) -> None:
-    opened(browser, page, WIDE)
-    even, _, asked = points(browser)
+    opened_even(browser, page)
+    _, even, asked = points(browser)
     assert asked < even / 2  # one pair of columns at the whole epsilon
     assert text(browser, "#rows tr .on") == f"± {even:.1f}"
-    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()  # the last of three
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()  # the last of three
     assert "--epsilon 1 --ask pairs --table" in text(browser, "#text")
     assert text(browser, "#rows tr .on") == f"± {asked:.1f}"
     assert browser.find_element(By.ID, "asked").is_displayed()
     assert "at most 24 and at least 3" in said(browser)[0]  # of the record, as before
     # Exact odds of a pair are those of its four cells, so a column has the bound by epsilon 1.
     assert "at most 74 are recorded as yes" in said(browser)[1]
+
+
+def test_stated_tables_come_first_and_other_columns_are_not_chosen(
+    browser: webdriver.Chrome, page: Path
+) -> None:
+    opened(browser, page, WIDE)
+    bar = text(browser, ".bar")
+    assert bar.count("±") == 3, bar
+    assert f"Errors of optimal: q1 ± {points(browser)[0]:.1f}, {ODD} ±" in bar
+    assert text(browser, "#rows tr:nth-child(2) .on") == "left out"
+    offered = (
+        "return [...document.querySelectorAll('#column option:not([disabled])')].map((e) => e.text)"
+    )
+    assert browser.execute_script(offered) == ["q1", ODD]
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
+    assert len(browser.execute_script(offered)) == 9
+    by_tab(browser, "#column").send_keys("q2").perform()
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()
+    assert browser.execute_script("return document.querySelector('#column').value") == "q1"
 
 
 def points(browser: webdriver.Chrome) -> list[float]:
@@ -179,7 +201,7 @@ def points(browser: webdriver.Chrome) -> list[float]:
 def test_a_column_with_html_in_its_name_is_shown_as_text(
     browser: webdriver.Chrome, page: Path
 ) -> None:
-    opened(browser, page, WIDE)
+    opened_even(browser, page)
     assert ODD in text(browser, "#rows")
     by_tab(browser, "#column").send_keys(Keys.END).perform()
     assert (

@@ -4,6 +4,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -60,9 +61,10 @@ def _explore(options: argparse.Namespace) -> None:
     page = rendered(
         "deniable.release",
         "explore.html.j2",
-        {"short": short, "fold": fold_text},
+        {"short": short, "fold": fold_text, "points": points_text},
         settings=found,
         start=min(found, key=lambda each: abs(each.epsilon - 1)),
+        stated=[*dict.fromkeys([*chain(*tables), *map(" x ".join, tables)])],
         shuffled_file=shuffled_file,
         schema=shlex.quote(options.schema.name),
         options=shlex.join(words),

@@ -26,7 +26,7 @@ EPSILONS = tuple(
     for twentieths in (*range(2, 10), *range(10, 20, 2), *range(20, 100, 5), *range(100, 201, 10))
 )
 """40 round numbers from .1 to 10."""
-SPLITS: tuple[Split, ...] = ("even", "optimal")
+SPLITS: tuple[Split, ...] = ("optimal", "even")
 SLACK = 1e-9  # above the rounding error of floats, so that bounds are rounded outwards
 
 
@@ -113,6 +113,8 @@ def explore(
 ) -> tuple[ExploredPlan, ...]:
     """Return plans with their expected errors, for each epsilon and budget allocation.
 
+    If tables are stated, the optimal allocation is first, otherwise the even one.
+
     No record is read: the plans are for columns of the `schema` and so many `records`, at least 2.
     `tables`, `prior` and further `options` are as in `deniable.plans.make_plan`. There is also a
     split questionnaire, if it is possible, with as many columns as the largest table. The function
@@ -125,7 +127,8 @@ def explore(
     ask: Any = "pairs" if size == 2 else size
     options |= {"tables": tables, "prior": prior}
     ways: dict[str, Callable[..., CategoricalPlan[Any]]] = {
-        f"--split {split}": partial(make_plan, schema, split=split, **options) for split in SPLITS
+        f"--split {split}": partial(make_plan, schema, split=split, **options)
+        for split in SPLITS[:: 1 if tables else -1]
     }
     asked = partial(make_questionnaire, schema, ask=ask, **options)
     with suppress(DeniableError):  # a questionnaire needs more columns than it asks
