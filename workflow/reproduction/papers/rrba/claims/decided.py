@@ -30,30 +30,30 @@ PRINTED_PAIRS = (  # place, epsilon, p
 )
 
 
-def two_coins_estimate(_: str) -> Outcome:
+def _two_coins_estimate(_: str) -> Outcome:
     every = [Fraction(step, 20) for step in range(21)]
     return counted((estimate_from_two_coins(two_coins(truth)) == truth for truth in every), "exact")
 
 
-def two_coins_truthful(_: str) -> Outcome:
+def _two_coins_truthful(_: str) -> Outcome:
     # The probabilities of Yes if the true answer is Yes, and of No if it is No.
     right = two_coins(Fraction(1)), 1 - two_coins(Fraction(0))
     return counted((each == Fraction(3, 4) for each in right), "3/4 for both")
 
 
-def two_coins_epsilon(_: str) -> Outcome:
+def _two_coins_epsilon(_: str) -> Outcome:
     epsilon = rrba.answer_epsilon([0.5, 0.5], 0.5)
     return counted([abs(math.exp(epsilon) - 3) < EXACT], f"epsilon {epsilon:.4f}")
 
 
-def repeating_degrades(_: str) -> Outcome:
+def _repeating_degrades(_: str) -> Outcome:
     once = rrba.answer_epsilon([0.5, 0.5], 0.5)
     rounds = {times: rrba.view_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
     figure = ", ".join(f"{times} rounds: {each:.3g}" for times, each in rounds.items())
     return counted((each > once for each in rounds.values()), figure)
 
 
-def efficient_if_close(reading: str) -> Outcome:
+def _efficient_if_close(reading: str) -> Outcome:
     if reading == "equal p":
         keeps = [(pi, p, p) for pi in PROPORTIONS for p in KEEPS]
     else:
@@ -69,7 +69,7 @@ def _inflation(pi: float, q: float, keep: float) -> float:
     return rrba.variance_inflation([pi, 1 - pi], [q, 1 - q], keep)
 
 
-def joint_reconstructed(_: str) -> Outcome:
+def _joint_reconstructed(_: str) -> Outcome:
     generator = np.random.default_rng(1)
     errors = []
     for cells in CELLS:
@@ -81,7 +81,7 @@ def joint_reconstructed(_: str) -> Outcome:
     return counted((error < EXACT for error in errors), f"largest error {max(errors):.1g}")
 
 
-def theorem_4_1(_: str) -> Outcome:
+def _theorem_4_1(_: str) -> Outcome:
     """Test the ε of the theorem and its stated consequences, which have the same error."""
     tables = {f"{m} cells": [1 / m] * m for m in CELLS}
     tables |= {f"2 cells, q = {q:g}": [q, 1 - q] for q in (0.4, 0.2, 0.05)}
@@ -102,14 +102,14 @@ def theorem_4_1(_: str) -> Outcome:
     )
 
 
-def arbitrarily_low(_: str) -> Outcome:
+def _arbitrarily_low(_: str) -> Outcome:
     curves = ([rrba.floor_epsilon([m], p, 0.1) for p in KEEPS] for m in CELLS)
     falls = [low < high for curve in curves for low, high in pairwise(curve)]
     least = [rrba.floor_epsilon([m], 1e-6, 0.1) for m in CELLS]
     return counted([*falls, *(each < 1e-3 for each in least)], f"at p = 1e-6: {range_of(least)}")
 
 
-def low_p_slow(_: str) -> Outcome:
+def _low_p_slow(_: str) -> Outcome:
     # Number of answers under a table with the cell 1/4 that are as precise as 500 true answers.
     answers = {(pi, p): 500 * _inflation(pi, 0.25, p) for pi in FOLLOWED for p in KEEPS}
     return counted(
@@ -119,7 +119,7 @@ def low_p_slow(_: str) -> Outcome:
     )
 
 
-def p_from_epsilon(_: str) -> Outcome:
+def _p_from_epsilon(_: str) -> Outcome:
     decided, wrong = [], []
     for place, epsilon, p in PRINTED_PAIRS:
         derived = rrba.retention_from_claim(epsilon)
@@ -131,12 +131,12 @@ def p_from_epsilon(_: str) -> Outcome:
 
 
 EXACT_TESTS = (
-    *(two_coins_estimate, two_coins_truthful, two_coins_epsilon, repeating_degrades),
-    *(efficient_if_close, joint_reconstructed, theorem_4_1, arbitrarily_low, low_p_slow),
-    p_from_epsilon,
+    *(_two_coins_estimate, _two_coins_truthful, _two_coins_epsilon, _repeating_degrades),
+    *(_efficient_if_close, _joint_reconstructed, _theorem_4_1, _arbitrarily_low, _low_p_slow),
+    _p_from_epsilon,
 )
 TESTS: Mapping[str, Test] = {
-    **{each.__name__: each for each in EXACT_TESTS},
+    **{each.__name__.removeprefix("_"): each for each in EXACT_TESTS},
     **convergence.TESTS,
     **of_tables.TESTS,
 }
