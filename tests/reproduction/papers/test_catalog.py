@@ -102,8 +102,8 @@ def rows_of(table: StudyTable, config: Config, data: Any) -> list[dict[str, Any]
 
 def named_by(simulator: Any, cell: Any) -> list[dict[str, Any]]:
     """Return what names each row of a cell: its outputs, and comparisons of them."""
-    compared = simulator.compared(cell) if hasattr(simulator, "compared") else ()
-    return [dict(each) for each in (*simulator.outputs(cell), *(name for name, *_ in compared))]
+    compared = (name for name, *_ in simulator.compared(cell))
+    return [dict(each) for each in (*simulator.outputs(cell), *compared)]
 
 
 def table_of(table: StudyTable, config: Config, data: Any) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from deniable.sampling import generator_for
 
 from reproduction.study.engine import (
     How,
+    Simulator,
     Summary,
     agreement,
     compare,
@@ -108,7 +109,7 @@ def test_the_border_of_a_verdict(printed: float, expected: str) -> None:
     assert verdict(OURS, printed, 0.0005, 1000) == expected
 
 
-class Growing:
+class Growing(Simulator):
     """Draws uniform numbers, and wants as many runs as it is told, one look after another."""
 
     def __init__(self, *looks: int) -> None:
@@ -197,7 +198,7 @@ def test_compare_without_printed_values() -> None:
 # -- streams ---------------------------------------------------------------------------------------
 
 
-class Draws:
+class Draws(Simulator):
     """Stands for a simulation whose values depend on everything drawn before, in its block."""
 
     def __init__(self, *names: str) -> None:
@@ -367,7 +368,7 @@ def test_agreement_where_nothing_is_printed_is_a_table_without_rows(tmp_path: An
 # -- runs with several answers, and comparisons ----------------------------------------------------
 
 
-class Answers:
+class Answers(Simulator):
     """Two outputs of three answers a run; the second is the first and 1 more."""
 
     def outputs(self, cell: Any) -> list[dict[str, Any]]:

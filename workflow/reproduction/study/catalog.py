@@ -57,7 +57,7 @@ class AnalysisTable:
 class Study:
     """An experiment that is repeated over the settings of a grid."""
 
-    simulator: str  # a class with the protocol `Simulator`, or a class method that returns one
+    simulator: str  # a subclass of `Simulator`, or a class method that returns one
     summary: Literal["median", "mean"] = "mean"  # of the replicates of each output
     published_column: str = ""  # of the published values in their files
     published_replicates: int | None = None  # number of replicates of each published value

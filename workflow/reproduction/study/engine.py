@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,20 +38,31 @@ RESAMPLES = 400
 """With this number, the error of a percentile is a tenth of the interval's half-width."""
 
 
-class Simulator(Protocol):
-    """Simulator of the settings of a study. One replicate may have several outputs.
-
-    Three methods are optional. ``wanted(cell, values)`` returns the number of replicates that a
-    setting needs, given the first ones. ``spends(cell, output)`` returns `EPSILON_COLUMNS`.
-    ``compared(cell)`` returns comparisons of outputs within replicates: the name of each, its form
-    ("difference" or "ratio"), and the positions of two outputs. Summaries are medians then.
-    """
+class Simulator:
+    """Base of the simulators of the settings of a study. One replicate may have several outputs."""
 
     def outputs(self, cell: Cell) -> Sequence[Output]:
-        """Return the columns that name each output of a `cell`; ({},) for a single output."""
+        """Return the columns that name each output of a `cell`; by default a single output."""
+        return ({},)
 
     def __call__(self, cell: Cell, generator: Generator, replicates: int) -> Floats:
         """Return an array (replicates, outputs), or (replicates, outputs, answers) if several."""
+        raise NotImplementedError
+
+    def wanted(self, cell: Cell, values: Floats) -> int:
+        """Return the number of replicates that a `cell` needs, given the first `values`."""
+        return len(values)
+
+    def spends(self, cell: Cell, output: Output) -> Mapping[str, float]:
+        """Return the `EPSILON_COLUMNS` of an `output` of a `cell`; by default none."""
+        return {}
+
+    def compared(self, cell: Cell) -> Comparisons:
+        """Return comparisons of outputs of a `cell` within replicates. Summaries are medians then.
+
+        They are the name of each, its form ("difference" or "ratio"), and the positions of outputs.
+        """
+        return ()
 
 
 def replicate(
@@ -60,10 +71,9 @@ def replicate(
     """Simulate `replicates` of a setting, `cell`; return an array (replicates, outputs).
 
     Each `block` of replicates has its own random stream. It depends on the `root_seed`, the
-    `study`, the setting and the number of the block. So more replicates, also those that ``wanted``
-    of the `simulator` requests, only add blocks.
+    `study`, the setting and the number of the block. So more replicates, also those that the
+    `simulator` wants, only add blocks.
     """
-    wanted = getattr(simulator, "wanted", None)
     blocks: list[Floats] = []
     while True:
         for start in range(len(blocks) * block, replicates, block):
@@ -71,7 +81,7 @@ def replicate(
             generator = generator_for(root_seed, key)
             blocks.append(simulator(cell, generator, min(block, replicates - start)))
         values = np.concatenate(blocks)
-        more = wanted(cell, values) if wanted else 0
+        more = simulator.wanted(cell, values)
         if more <= len(values):
             return values
         replicates, blocks = more, [each for each in blocks if len(each) == block]
@@ -218,13 +228,12 @@ def simulate_chunk(
     ``ci_high``, ``replicates`` and any `EPSILON_COLUMNS`.
     """
     rows = []
-    spends, compared = (getattr(simulator, name, None) for name in ("spends", "compared"))
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
         values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
         names: list[Output] = list(simulator.outputs(cell))
-        if values.ndim == 3 or compared:
+        comparisons = simulator.compared(cell)
+        if values.ndim == 3 or comparisons:
             generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "of": "runs"})
-            comparisons: Comparisons = compared(cell) if compared else ()
             names += (name for name, *_ in comparisons)
             found = _by_runs(values, comparisons, generator)
         else:
@@ -234,8 +243,7 @@ def simulate_chunk(
             numbers = dict(zip(SUMMARY_COLUMNS, astuple(each), strict=True))
             if values.ndim < 3:
                 del numbers[EQUIVALENT]
-            spent = spends(cell, output) if spends else {}
-            rows.append({**cell, **output, **numbers, **spent})
+            rows.append({**cell, **output, **numbers, **simulator.spends(cell, output)})
     return pd.DataFrame(rows)
 
 

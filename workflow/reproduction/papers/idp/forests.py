@@ -32,14 +32,14 @@ from deniable.errors import DeniableError
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 TREES = 25
 """The text has no number. scikit-learn's default, 100, takes four times as long."""
 
 
 @dataclass(frozen=True, eq=False)
-class IdpForests:
+class IdpForests(Simulator):
     """Simulator of F-measures of classifiers trained on protected `data` with two classes.
 
     Domains end at `domain_factors` times the largest values. ``dp_naive_bayes`` uses an `attribute`
@@ -51,13 +51,11 @@ class IdpForests:
     attribute: str
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: domain_factor, class."""
         factors = (0,) if cell["method"] in ("original", "majority") else self.domain_factors
         every = product(factors, self.data.classes)
         return [{"domain_factor": float(factor), "class": name} for factor, name in every]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return F-measures, shape (replicates, outputs). A `cell` has method, epsilon, k."""
         return np.stack([self._run(cell, generator) for _ in range(replicates)])
 
     def _run(self, cell: Cell, generator: np.random.Generator) -> Floats:

@@ -24,13 +24,13 @@ from deniable.estimation import CONFIDENCE
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
 
 @dataclass(frozen=True, eq=False)
-class IdpSse:
+class IdpSse(Simulator):
     """Simulator of the mean SSE on `data` with classes, for all smallest cluster sizes `k`.
 
     Methods without clusters have the same SSE at each k, from the same draws.
@@ -40,11 +40,9 @@ class IdpSse:
     k: tuple[int, ...]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: k."""
         return [{"k": k} for k in self.k]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return mean SSEs, shape (replicates, k). A `cell` has method, epsilon, domain_factor."""
         method, epsilon = cell["method"], float(cell["epsilon"])
         upper = idp.domain_bounds(self.data.values, float(cell["domain_factor"]))
         match method:

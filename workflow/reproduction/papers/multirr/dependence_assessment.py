@@ -23,14 +23,14 @@ from deniable.errors import from_extras
 from deniable.records import Microdata
 from deniable.sampling import RandomSource, generator_for
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 DECIMALS = 12  # of dependences, so that a singular channel gives exactly 0 despite rounding errors
 MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters from secure sums
 
 
 @dataclass(frozen=True, eq=False)
-class DependenceAssessment:
+class DependenceAssessment(Simulator):
     """Simulator of assessments of the dependences in original records, `data`.
 
     Some attributes are `ordinal`. Algorithm 1 forms clusters at all pairs of `t_v` and `t_d`.
@@ -53,7 +53,6 @@ class DependenceAssessment:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`, with the claimed ε of a record."""
         protocol = self._protocol(cell)
         claimed = getattr(protocol, "waived_epsilon", protocol.epsilon)
         both = product(("adjusted_rand",), self.t_v, self.t_d)
@@ -64,11 +63,9 @@ class DependenceAssessment:
         return rr.assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the ε of the assessment in a `cell`, which are the same for each `output`."""
         return rr.epsilons(self._protocol(cell))
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs). A `cell` has method, matrix and p."""
         assessed = self.assessed(cell, generator, replicates)
         columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
         for t_v, t_d in product(self.t_v, self.t_d):

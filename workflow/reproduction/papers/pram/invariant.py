@@ -20,7 +20,7 @@ from deniable.pram import shares
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 CLAIMS: Mapping[str, tuple[str, ...]] = {
     "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
@@ -40,7 +40,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class InvariantPram:
+class InvariantPram(Simulator):
     """Simulator of estimated proportions after invariant PRAM, and of claims on their variance.
 
     The populations are the marginal distributions of `data` without empty categories. A setting has
@@ -76,7 +76,6 @@ class InvariantPram:
         return [dict(zip(names, each, strict=True)) for each in named]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs)."""
         pi, n, method = self._margin(cell["attribute"]), cell["records"], cell["method"]
         counts = multinomial(generator, np.full(replicates, n), pi)
         matrices = matrices_of(method, cell["p"], counts / n, pi)

@@ -18,7 +18,7 @@ from deniable.estimation import clip_and_rescale, random_queries
 from deniable.randomized_response import dependence_of_tables
 from deniable.records import Microdata
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 ESTIMATORS = ("separate", "separate_inverted", "joint")
 MEASURES = (
@@ -28,7 +28,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class JointLoss:
+class JointLoss(Simulator):
     """Simulator of joint distributions after invariant PRAM of one file with the records `data`.
 
     A count query covers a proportion `coverage` of the pair's cells. A setting has ``first``,
@@ -59,7 +59,6 @@ class JointLoss:
         return named + [{"estimator": e, "measure": m} for e in ESTIMATORS for m in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs for a `cell`, shape (replicates, outputs)."""
         counts, separate, joint = self.mechanisms(cell)
         true, runs = counts / counts.sum(), (replicates, *counts.shape)
         queries = random_queries(true.size, self.coverage, replicates, generator)

@@ -33,7 +33,7 @@ from deniable.arrays import Floats, at_least
 from deniable.estimation import Z_95
 from deniable.records import Microdata
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 UPDATES: Mapping[str, rrba.Rule] = {  # rules for the next table, by ``update``
     "printed": rrba.PRINTED,
@@ -54,7 +54,7 @@ class Followed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Convergence:
+class Convergence(Simulator):
     """Simulator of the convergence of RRBA."""
 
     files: Mapping[str, Microdata]  # by data set
@@ -83,7 +83,6 @@ class Convergence:
         return [{"criterion": of, "measure": each} for of in measures for each in measures[of]]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs)."""
         followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
         blocks = (cell["block_size"],) * self.blocks
         clients = rrba.sampled_blocks(followed.proportions, blocks, replicates, generator)

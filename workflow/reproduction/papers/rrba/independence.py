@@ -43,7 +43,7 @@ from deniable.estimation import clopper_pearson
 from deniable.rrba import keep_for_epsilon
 
 from reproduction.papers.rrba.names import SIZES, STATED_EPSILON, UNDECIDED
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 STATED_KEEP = 0.5  # [rrba], Table 3
 LEVEL = 0.05
@@ -86,14 +86,13 @@ def proportions(k: int, margins: str, effect: float, pattern: str = "all") -> Fl
     return np.asarray(cells)
 
 
-class Table3:
+class Table3(Simulator):
     """Simulator of Table 3 of [rrba]: each method under the null and under the alternative.
 
     A trial is 100 for a rejected null, otherwise 0, so means are per cent.
     """
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a `cell`."""
         releases = self._releases(cell)
         return [
             {"hypothesis": each, "method": method, "epsilon_exact": releases[method].epsilon}
@@ -101,7 +100,6 @@ class Table3:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the decisions of each trial, shape (replicates, outputs)."""
         columns: list[Flags] = []
         for effect in (0.0, cell["effect"]):
             pi = proportions(cell["k"], "uniform", effect)
@@ -116,7 +114,7 @@ class Table3:
         return stated | noisy | {TRUE_LIMIT: stated["laplace"]}
 
 
-class IndependencePower:
+class IndependencePower(Simulator):
     """Simulator of the rates at which methods reject independence, all at one exact ε.
 
     Trials are as in `Table3`. With the effect 0, the first look at the sizes is after `replicates`
@@ -129,7 +127,6 @@ class IndependencePower:
             self.looks.append(2 * self.looks[-1])
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return the number of trials that a `cell` needs, by first `values`, (trials, outputs)."""
         later = [look for look in self.looks if look > len(values)]
         if cell["effect"] or not later:
             return len(values)
@@ -155,7 +152,6 @@ class IndependencePower:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs of each trial, shape (replicates, outputs)."""
         pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
         found = _decisions(pi, self._releases(cell), cell, generator, replicates)
         measures = [found[method] for method in METHODS]

@@ -37,7 +37,7 @@ from deniable.sampling import SeededNoise, generator_for
 
 from reproduction.papers.rrba.compared_protocols import UnaryEncoding
 from reproduction.papers.rrba.names import COMPARED, EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
-from reproduction.study import Cell, replicate, where
+from reproduction.study import Cell, Simulator, replicate, where
 
 FIGURE_7_COLUMNS = (
     *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
@@ -78,7 +78,7 @@ ReleasedTables = Iterator[tuple[str, tuple[str, ...], Floats]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Simulation:
+class _Simulation(Simulator):
     """The common part of the two studies."""
 
     files: Mapping[str, Microdata]  # by name
@@ -116,7 +116,6 @@ class _Simulation:
         return rows
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the measures of each trial, shape (replicates, outputs)."""
         true = list(self.true_tables(cell["file"], cell["k"]).values())
         found = {name: np.empty((replicates, len(true))) for name in self._measured()}
         for places in self._batches(true, replicates):

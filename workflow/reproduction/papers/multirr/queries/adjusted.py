@@ -70,7 +70,6 @@ class AdjustedQueries(OfTrueRecords):
     more: tuple[Mapping[str, Any], ...] = ()
 
     def wanted(self, cell: Cell, values: Floats) -> int:
-        """Return the number of replicates that a `cell` needs, given the present `values`."""
         names = ("mechanism", "p")
         own = (each for each in self.more if all(each[name] == cell[name] for name in names))
         return max((each["replicates"] for each in own), default=len(values))
@@ -80,7 +79,6 @@ class AdjustedQueries(OfTrueRecords):
         return list(combinations(self.data.domain.names, 2))
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: errors of queries, and `WORK`."""
         errors = product((ERROR,), self.projections, self.coverages, self.methods)
         work = product(self.projections, METHODS[2:], WORK)
         found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
@@ -100,12 +98,10 @@ class AdjustedQueries(OfTrueRecords):
         return found
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the ε of the method of an `output`."""
         alone = output["method"].startswith("rr_independent")
         return (self.independent(cell) if alone else self.clustered(cell)).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs, pairs)."""
         alone, grouped = self.independent(cell).protocol, self.clustered(cell).protocol
         first = [alone.randomize(self.data, generator) for _ in range(replicates)]
         # With separate matrices for attributes, both protocols randomize in the same way.
@@ -178,21 +174,17 @@ class StatedQueries(AdjustedQueries):
         ]
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: a method and its number of clusters."""
         return [output for _, output in self._kept_outputs(cell)]
 
     def compared(self, cell: Cell) -> list[Any]:
-        """Return an empty list for any `cell`: methods are compared by their intervals."""
-        return []
+        return []  # methods are compared by their intervals
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the ε of the method of an `output`; {} for ``uniform``."""
         if output["method"] == UNIFORM:
             return {}
         return AdjustedQueries.spends(self._on(cell), cell, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors, shape (replicates, outputs, pairs)."""
         values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
         return np.asarray(values[:, [place for place, _ in self._kept_outputs(cell)]])
 

@@ -20,7 +20,7 @@ from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
 ATTRIBUTES_OF_A_QUERY = 2
@@ -38,12 +38,7 @@ class ClusterQueries(shared.OfTrueRecords):
     ordinal: tuple[str, ...] = ()
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p and the ε of a `cell`, the same for each `output`."""
         return self.clustered(cell).spends
-
-    def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the single output of any `cell`: the relative error of a query."""
-        return ({},)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets."""
@@ -119,7 +114,6 @@ class ExploredQueries(ClusterQueries):
         return replace(self, ordinal=())
 
     def clusters(self, cell: Cell) -> Clustering:
-        """Return the clusters that the T_v and T_d of a `cell` form."""
         if self.ordinal and cell["variation"] != "ordinal":
             return self._nominal.clusters(cell)
         return super().clusters(cell)
@@ -145,7 +139,7 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdSweep:
+class ThresholdSweep(Simulator):
     """Simulator of a sweep. Each setting has a number of records of `data`.
 
     All `t_v` and `t_d` of Algorithm 1 are combined, and answer the same queries from the same
@@ -173,16 +167,13 @@ class ThresholdSweep:
         return {at: queries.clustered({**cell, "t_v": at[0], "t_d": at[1]}).protocol for at in both}
 
     def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        """Return the thresholds of a `cell`, with their number of clusters."""
         every = self.protocols(cell).items()
         return [{"t_v": t_v, "t_d": t_d, "clusters": len(of.clusters)} for (t_v, t_d), of in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p and the ε of a `cell` at the thresholds of an `output`."""
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the relative errors, shape (replicates, thresholds, pairs)."""
         simulator, protocols = self.queries_on(cell["records"]), [*self.protocols(cell).values()]
         errors = simulator.errors(cell, protocols, generator, replicates)
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))

@@ -44,12 +44,10 @@ class PairQueries(shared.OfTrueRecords):
     estimators: tuple[str, ...] = ("randomized", "rr_independent")
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: estimator, sigma, measure."""
         every = product(self.estimators, self.coverages, MEASURES)
         return [{"estimator": e, "sigma": sigma, "measure": m} for e, sigma, m in every]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
-        """Return the p of a `cell` and the ε of RR-Independent, the same for each `output`."""
         return self.independent(cell).spends
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
@@ -82,7 +80,6 @@ class GainQueries(PairQueries):
     """Simulator of the queries of Figure 2, with the comparisons of section 6.5 by replicate."""
 
     def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`, without ``against``."""
         return [each | {"against": None} for each in super().outputs(cell)]
 
     def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:

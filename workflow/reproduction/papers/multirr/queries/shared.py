@@ -14,7 +14,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.records import Domain, Microdata
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 LIKELIHOOD_TOLERANCE = 0.1  # nats; far below the precision of the data and of these replicates
 
@@ -28,7 +28,7 @@ PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
 }
 
 
-class OfTrueRecords:
+class OfTrueRecords(Simulator):
     """Base of simulators on original records, `data`, with some `ordinal` attributes."""
 
     data: Microdata

@@ -20,14 +20,14 @@ from deniable.sampling import multinomial
 
 from reproduction.papers.pram.intervals.channels import TARGETS, setting
 from reproduction.papers.pram.names import EVERY
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 METHODS: tuple[Method, ...] = ("score", "wald")
 AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
 
 
 @dataclass(frozen=True, eq=False)
-class PramCoverage:
+class PramCoverage(Simulator):
     """Simulator of estimates and their intervals on `data` with the attributes of Adult."""
 
     data: Microdata
@@ -59,7 +59,6 @@ class PramCoverage:
         return [dict(zip(names, each, strict=True)) for each in found]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs), for channel and records of a `cell`."""
         channel, _, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
         columns: list[Any] = []  # one for each output

@@ -19,7 +19,7 @@ from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.estimation import confidence_intervals
 from deniable.sampling import multinomial
 
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 MEASURES = (
     *("support", "bias", "standard_error", "relative_error", "expected_relative_error"),
@@ -28,7 +28,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class PramItemSets:
+class PramItemSets(Simulator):
     """Simulator of estimated supports for clients of several kinds.
 
     `shares` are the proportions of the kinds. `chances`, shape (kinds, items), are the
@@ -73,7 +73,6 @@ class PramItemSets:
         return [{"measure": measure} for measure in MEASURES]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return outputs, shape (replicates, outputs). A `cell` has size, epsilon, records."""
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((KeepOrReplace.of_epsilon(2, cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))

@@ -24,7 +24,7 @@ from deniable.sampling import multinomial
 
 from reproduction.papers.pram.intervals.channels import TARGETS, setting
 from reproduction.papers.pram.names import EVERY
-from reproduction.study import Cell
+from reproduction.study import Cell, Simulator
 
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
@@ -42,7 +42,7 @@ def _measures(target: Target, estimator: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class PramWeights:
+class PramWeights(Simulator):
     """Simulator of weighted estimates and intervals on `data` with the attributes of Adult."""
 
     data: Microdata
@@ -65,7 +65,6 @@ class PramWeights:
         ]
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the outputs, shape (replicates, outputs). The relationship is not randomized."""
         design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = design.channel.randomize_counts(true, generator)
