@@ -125,7 +125,7 @@ def test_refutation_is_how_often_releases_contradict() -> None:
     centres, scales = np.array([1.0, 4, 7, 10]), np.array([30.0, 20.0, 25.0, 9.0])
     model = NoisyCentroids(centres, scales, np.full(4, 15.0))
     draws = model.draw(generator, 20_000)
-    seen = 1 - constant_within(after)(draws[:, before]).mean()
+    seen = 1 - constant_within(after, draws[:, before]).mean()
     expected = refutation(before, after, centres, scales, 15.0)
     # Five standard errors: a right answer is missed once in two million runs of this test.
     assert abs(seen - expected) < 5 * math.sqrt(expected * (1 - expected) / 20_000)

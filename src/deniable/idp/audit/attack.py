@@ -172,20 +172,13 @@ def _telling(one: NoisyCentroids, other: NoisyCentroids) -> Flags:
     return np.asarray((one.scales == 0) & (other.scales > 0) & inside)
 
 
-def constant_within(clusters: Positions) -> Callable[[Floats], Flags]:
-    """Return a test of released values, shape (runs, records), for equality in all `clusters`.
+def constant_within(clusters: Positions, released: Floats) -> Flags:
+    """Return whether `released` values, shape (runs, records), are equal in all `clusters`.
 
-    `clusters` has the cluster of each record. The result of the test has the shape (runs,).
+    `clusters` has the cluster of each record. The result has the shape (runs,).
     """
-    order = np.argsort(clusters, kind="stable")
-    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
-
-    def are_constant(released: Floats) -> Flags:
-        values = released[:, order]
-        highest = np.maximum.reduceat(values, starts, axis=1)
-        return np.asarray((highest == np.minimum.reduceat(values, starts, axis=1)).all(axis=1))
-
-    return are_constant
+    _, first, which = np.unique(clusters, return_index=True, return_inverse=True)
+    return np.asarray((released == released[:, first[which]]).all(axis=1))
 
 
 def partition_attack(
@@ -200,11 +193,13 @@ def partition_attack(
     releases come from each, with noise from the `generator`.
     """
     (model, clusters), (other_model, other_clusters) = actual, neighbour
-    here, there = constant_within(clusters), constant_within(other_clusters)
     return _attacked(
         lambda size: model.draw(generator, size)[:, clusters],
         lambda size: other_model.draw(generator, size)[:, other_clusters],
-        lambda released: here(released).astype(float) - there(released),
+        lambda released: (
+            constant_within(clusters, released).astype(float)
+            - constant_within(other_clusters, released)
+        ),
         generator,
         runs,
     )
