@@ -15,6 +15,7 @@ from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
 from deniable.records import Domain, NumericMicrodata
 from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
+from deniable.responses.protected import ProtectedRecords
 from deniable.responses.tables import Table
 from deniable.schema import Coder, Schema, ValidationErrors, weights_of
 
@@ -228,17 +229,15 @@ class MaskedResponses(Responses):
         raise DeniableError(NO_CATEGORIES)
 
 
-class MixedResponses(Responses):
-    """The responses of a mixed plan: `masked` numbers, and tables of the `categories`."""
+class MixedResponses(ProtectedRecords):
+    """The responses of a mixed plan: randomized categories beside `masked` numbers.
 
-    has_randomized_records = True
+    The other parameters, `*categories`, are as in `ProtectedRecords`.
+    """
 
-    def __init__(self, masked: MaskedResponses, categories: Responses) -> None:
-        self.masked, self.categories = masked, categories
-
-    @property
-    def records(self) -> int:
-        return self.categories.records
+    def __init__(self, masked: MaskedResponses, *categories: Any) -> None:
+        super().__init__(*categories)
+        self.masked = masked
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`; raise `DeniableError` if one is masked."""
@@ -248,16 +247,7 @@ class MixedResponses(Responses):
                 "transition matrix describes their relation to other columns; estimate its "
                 "numbers, or declare a step and randomize it"
             )
-        return self.categories.table(names)
-
-    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        return self.categories.count(tables, weight)
-
-    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
-        return self.categories.batches(names, weight)
-
-    def clusters(self) -> list[Table]:
-        return self.categories.clusters()
+        return super().table(names)
 
     def numbers(
         self, names: Sequence[str] | None, quantiles: Sequence[float], **options: Any

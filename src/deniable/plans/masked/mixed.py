@@ -1,17 +1,18 @@
 """Plans that mask numbers and randomize the other columns of the same records."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import Channel, rounded_up
+from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.plans.auditing import audit_row
 from deniable.plans.categorical import CategoricalPlan
@@ -20,8 +21,7 @@ from deniable.plans.interface import UNIT as UNIT_OF_RECORDS, Plan, Watch
 from deniable.plans.kinds import plan_class
 from deniable.plans.masked.plan import MaskedPlan
 from deniable.plans.risks import BY_CURATOR, Guarantee, Origin, released_columns
-from deniable.randomized_response import Protocol
-from deniable.responses import MixedResponses, Table, counts_in, with_counts
+from deniable.responses import MixedResponses, counts_in, with_counts
 from deniable.sampling import KeyedDraws, RandomnessSource
 from deniable.schema import RecordBatch, Schema
 
@@ -30,6 +30,11 @@ CENTRAL = "this is central differential privacy, of the file of all masked numbe
 UNIT_OF_VALUES = "the randomized values of one respondent"
 LOCAL = "this is the local epsilon of a record: it holds for each record on its own."
 SUM = "numbers and categories are drawn independently, so their epsilons are added."
+
+
+def _of_part(place: str) -> Any:
+    """Return a property or method of a mixed plan that is the one of a part at this `place`."""
+    return property(attrgetter(place))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +52,15 @@ class MixedPlan(Plan):
     """
 
     kind: ClassVar[str] = "mixed"
+    refuted = _of_part("numbers.refuted")
+    refuse_too_few = _of_part("numbers.refuse_too_few")
+    schema_of_tables = _of_part("categories.schema")
+    weight = _of_part("categories.weight")
+    record_protocol = _of_part("categories.record_protocol")
+    channels = _of_part("categories.channels")
+    table_of = _of_part("categories.table_of")
+    matrices = _of_part("categories.matrices")
+    large_blocks = _of_part("categories.large_blocks")
 
     numbers: MaskedPlan
     categories: CategoricalPlan[Any]
@@ -118,10 +132,6 @@ class MixedPlan(Plan):
         return (Guarantee(self.epsilon, UNIT, known), *central, *local)
 
     @property
-    def refuted(self) -> tuple[str, ...]:
-        return self.numbers.refuted
-
-    @property
     def risks(self) -> dict[str, str]:
         return self.numbers.risks | self.categories.risks
 
@@ -136,37 +146,13 @@ class MixedPlan(Plan):
         columns = [read[each.name] if each.continuous else each for each in self.schema.columns]
         return self.schema.model_copy(update={"columns": columns})
 
-    @property
-    def schema_of_tables(self) -> Schema:
-        return self.categories.schema
-
-    @property
-    def weight(self) -> str | None:
-        return self.categories.weight
-
-    @property
-    def record_protocol(self) -> Protocol | None:
-        return self.categories.record_protocol
-
     def memory(self, records: int) -> int:
         return self.numbers.memory(records) + 6 * len(self.categories.schema.randomized) * records
-
-    def refuse_too_few(self, records: int) -> None:
-        self.numbers.refuse_too_few(records)
-
-    def channels(self) -> Mapping[str, Channel]:
-        return self.categories.channels()
-
-    def table_of(self, names: Sequence[str]) -> Table:
-        return self.categories.table_of(names)
 
     def mechanisms(self) -> tuple[tuple[str, float, str], ...]:
         about = f"{self.numbers.method}: {self.numbers.definition}"
         own = ", ".join(self.numbers.names), self.numbers.epsilon, about
         return (own, *self.categories.mechanisms())
-
-    def matrices(self) -> pd.DataFrame:
-        return self.categories.matrices()
 
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None
@@ -191,12 +177,10 @@ class MixedPlan(Plan):
     def public_tables(self, protected: pa.Table) -> dict[str, pd.DataFrame]:
         return self.numbers.public_tables(protected) | self.categories.public_tables(protected)
 
-    @property
-    def large_blocks(self) -> tuple[str, ...]:
-        return self.categories.large_blocks
-
     def responses(self, source: Any) -> MixedResponses:
-        return MixedResponses(self.numbers.responses(source), self.categories.responses(source))
+        own = self.categories
+        masked = self.numbers.responses(source)
+        return MixedResponses(masked, source, own.layout, own.table_of, own.blocks)
 
     def original_records(self, batches: Iterable[RecordBatch]) -> Any:
         held = list(batches)
@@ -215,7 +199,7 @@ class MixedPlan(Plan):
         """
         given = estimates, generator
         numbers = self.numbers.compare_with_original(protected.masked, original[0], *given)
-        own = self.categories.compare_with_original(protected.categories, original[1], *given)
+        own = self.categories.compare_with_original(protected, original[1], *given)
         return pd.concat([numbers, own], ignore_index=True)
 
     def audit(self) -> pd.DataFrame:
