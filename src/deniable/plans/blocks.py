@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -250,6 +250,7 @@ def blocks_of(
     given ones. Raises `DeniableError` if a column is unknown or in two clusters, a cluster has over
     `MAX_CLUSTER` cells, or a prior has another number of categories.
     """
+    refuse_unknown("responses", responses, get_args(ResponseKind))
     domain, rules = schema.domain(), schema.rules
     points = {each.name: len(each.points) for each in schema.randomized if each.on_grid}
     blocks = []

@@ -108,11 +108,7 @@ def make_plan(
         If the plan is impossible, or a risk is not accepted.
     """
     schema = schema_from_dict(schema)
-    required = epsilon if isinstance(epsilon, Requirement) else None
-    target = epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon
-    refuse_bad_budget(target)
-    target = epsilon_of_record(schema, target)
-    refuse_unknown("responses", responses, ("any", "categories"))
+    target, required = target_of_record(schema, epsilon)
     if prior and data is not None:
         raise DeniableError("both a prior and the data to choose by; give one of them")
     if clusters_from_data is not None:
@@ -217,6 +213,19 @@ def plan_from_protocol(
     return ColumnsPlan(
         schema, protocol.epsilon, protocol, why, chosen_from=chosen_from, accept=tuple(accept)
     )
+
+
+def target_of_record(
+    schema: Schema, epsilon: float | Requirement
+) -> tuple[float, Requirement | None]:
+    """Return the target of a record from the `epsilon` of `make_plan`, and the requirement in it.
+
+    The `epsilon` is of a unit of the `schema`. Raises `DeniableError` if it is out of range.
+    """
+    required = epsilon if isinstance(epsilon, Requirement) else None
+    target = epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon
+    refuse_bad_budget(target)
+    return epsilon_of_record(schema, float(target)), required
 
 
 def with_distributions(blocks: Sequence[Block], data: RecordsFile) -> tuple[Block, ...]:

@@ -6,20 +6,18 @@ from itertools import combinations
 from typing import Any, Literal
 
 from deniable.arrays import Floats
-from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, named_types, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
     Block,
     ResponseKind,
     blocks_of,
-    epsilon_of_record,
     groups_of,
     refuse_unknown_columns,
 )
 from deniable.plans.choosing import BEST, INVARIANT, Choice, choose
 from deniable.plans.interface import Order
-from deniable.plans.making import kinds_of
+from deniable.plans.making import kinds_of, target_of_record
 from deniable.plans.questionnaire.plan import QuestionnairePlan
 from deniable.privacy import Requirement
 from deniable.randomized_response import Protocol
@@ -84,11 +82,7 @@ def make_questionnaire(
     (2.0, 6, 1.0)
     """
     schema = schema_from_dict(schema)
-    required = epsilon if isinstance(epsilon, Requirement) else None
-    target = float(epsilon.epsilon if isinstance(epsilon, Requirement) else epsilon)
-    refuse_bad_budget(target)
-    target = epsilon_of_record(schema, target)
-    refuse_unknown("responses", responses, ("any", "categories"))
+    target, required = target_of_record(schema, epsilon)
     refuse_unknown("split within a form", split, ("even", "size", "optimal"))
     priors, own = prior or {}, mechanisms or {}
     refuse_unknown_columns(schema.domain().names, [*tables, [*priors], [*own]])
