@@ -174,6 +174,11 @@ class KeyedColumn:
         made = self._continuations.update(blocks.tobytes())
         return np.frombuffer(made, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
+    def further(self, attempt: int) -> int:
+        """Return the further bits of an `attempt` of the only record, as one number."""
+        high, low = self.continued(np.zeros(1, dtype=int), attempt)[0].tolist()
+        return int(high << 64 | low)
+
     @cached_property
     def _continuations(self) -> Any:
         key = self.draws.subkey("continuation", self.names)

@@ -11,13 +11,14 @@ continuations are defined in `deniable.sampling.keyed`. Nothing is rounded, and 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Counts, Flags, Positions
+from deniable.arrays import Counts, Flags
 from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
-from deniable.sampling.outcomes import FEW_RECORDS, events
+from deniable.sampling.outcomes import FEW_RECORDS, Categories, events
 from deniable.sampling.sources import RandomSource
 
 Wide = npt.NDArray[np.uint64]
@@ -78,12 +79,8 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
             undecided &= further == limit
         for record in np.flatnonzero(undecided):
             # Take further bits of the number, the even continuations, until they decide.
-            left, attempt, word, limit = rest, 0, 0, 0
-            while word == limit:
-                word, scaled = _continued(column, np.array([record]), attempt), left * 2**128
-                limit = math.floor(scaled)
-                left, attempt = scaled - limit, attempt + 2
-            happened[record] = word < limit
+            further = map(column.chosen(np.array([record])).further, count(0, 2))
+            happened[record] = Categories.of([rest, 1 - rest]).decided(0, 0, further, 128) == 0
     return happened
 
 
@@ -99,7 +96,12 @@ def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
     # Further digits may carry over only if words * length mod 2**64 is too close to 2**64.
     for record in np.flatnonzero(words * long > -long):
         length = int(long if long.ndim == 0 else long[record])
-        drawn[record] = _whole_part(column, np.array([record]), int(words[record]), length)
+        # Take further bits of the number, the odd continuations, until they decide.
+        further = map(column.chosen(np.array([record])).further, count(1, 2))
+        word, bits = int(words[record]), WIDE
+        while (word * length) >> bits != ((word + 1) * length - 1) >> bits:
+            word, bits = (word << 128) | next(further), bits + 128
+        drawn[record] = (word * length) >> bits
     return drawn
 
 
@@ -115,17 +117,3 @@ def _high_word(words: Wide, lengths: Wide) -> Wide:
     return np.asarray(
         high * long_high + (first >> HALF) + (cross >> HALF) + (middle >> HALF), dtype=np.uint64
     )
-
-
-def _whole_part(column: KeyedColumn, record: Positions, word: int, length: int) -> int:
-    """Take further bits of a record's number, the odd continuations, until they decide."""
-    bits, attempt = WIDE, 1
-    while (word * length) >> bits != ((word + 1) * length - 1) >> bits:
-        word = (word << 128) | _continued(column, record, attempt)
-        bits, attempt = bits + 128, attempt + 2
-    return (word * length) >> bits
-
-
-def _continued(column: KeyedColumn, record: Positions, attempt: int) -> int:
-    high, low = (int(half) for half in column.continued(record, attempt)[0])
-    return (high << 64) | low

@@ -9,11 +9,11 @@ necessary. No probability is rounded.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, count
 
 import numpy as np
 
@@ -86,18 +86,19 @@ class Categories:
         categories = np.searchsorted(words, drawn, side="right")
         at_threshold = np.flatnonzero(words[np.maximum(categories - 1, 0)] == drawn)
         for record in at_threshold:  # almost none: about 2**-53 of the records per threshold
-            categories[record] = self._resolve(int(drawn[record]), source)
+            further = (int(source.integers(0, WORD, 1)[0]) for _ in count())
+            categories[record] = self.decided(int(drawn[record]), 53, further, 53)
         return categories
 
-    def _resolve(self, word: int, source: RandomSource) -> int:
-        """Draw further bits of a number, begun by `word`, until it differs from all thresholds."""
-        total, scale = self.cumulative[-1], WORD
-        while True:
-            low = word * total
-            if not any(low < c * scale < low + total for c in self.cumulative):
-                return sum(c * scale <= low for c in self.cumulative)
-            word = word * WORD + int(source.integers(0, WORD, 1)[0])
-            scale *= WORD
+    def decided(self, word: int, bits: int, further: Iterator[int], more: int) -> int:
+        """Return the category of a uniform number, with as many bits as necessary.
+
+        The first `bits` are those of `word`. Each whole number in `further` has `more` bits.
+        """
+        total = self.cumulative[-1]
+        while any(word * total < each << bits < (word + 1) * total for each in self.cumulative):
+            word, bits = (word << more) | next(further), bits + more
+        return sum(each << bits <= word * total for each in self.cumulative)
 
 
 def whole_weights(values: Sequence[float | Fraction]) -> list[int]:
@@ -220,16 +221,7 @@ class Outcomes:
         return drawn
 
     def _exactly(self, row: int, column: KeyedColumn, at: Positions, word: int, bits: int) -> int:
-        """Take further bits of a record's number until they differ from every threshold."""
-        cumulative, attempt = self.exact(row).cumulative, 0
-        total = cumulative[-1]
-        while True:
-            low, scale = word * total, 1 << bits
-            if not any(low < each * scale < low + total for each in cumulative):
-                return sum(each * scale <= low for each in cumulative)
-            high, rest = (int(half) for half in column.continued(at, attempt)[0])
-            word = (word << 128) | (high << 64) | rest
-            bits, attempt = bits + 128, attempt + 1
+        return self.exact(row).decided(word, bits, map(column.chosen(at).further, count()), 128)
 
 
 def _count_passed(thresholds: Floats, numbers: Floats) -> Positions:
