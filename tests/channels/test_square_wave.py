@@ -76,7 +76,7 @@ def test_estimates_are_of_least_variance_at_even_cells(cells, half_width):
     np.testing.assert_allclose(wave.estimate(numbers, inverse="own"), expected, rtol=1e-10)
     squares = [[x * x for x in row] for row in D]
     np.testing.assert_allclose(
-        wave.second_moments(np.array(shares, dtype=float)),
+        wave.moments(np.array(shares, dtype=float), 2),
         floats(times([shares], squares))[0],
         rtol=1e-10,
     )

@@ -58,7 +58,7 @@ class Channel(LinearMaps):
     """A channel (randomizer) with its privacy, posteriors, estimates and their errors.
 
     A kind of channel supplies draws, five linear maps (`reported`, `expected`, `solve`,
-    `solve_transposed`, `second_moments`), its matrix, exact columns and exact parity. This class
+    `solve_transposed`, `moments`), its matrix, exact columns and exact parity. This class
     computes everything else from them. Kinds with a closed form override the method.
     """
 
@@ -292,7 +292,7 @@ def _errors_of(
     estimate = channel.solve_transposed(frequencies)
     if weights is None:
         values, squares = estimate, estimate
-        moments = channel.second_moments(frequencies)
+        moments = channel.moments(frequencies, 2)
     else:
         values, squares = estimate @ weights.T, estimate @ (weights**2).T
         moments = frequencies @ (channel.solve(weights) ** 2).T

@@ -68,8 +68,8 @@ class InvertedMatrix(Channel):
     def solve(self, weights: Floats) -> Floats:
         return np.asarray(weights @ self._inverse.T)
 
-    def second_moments(self, reported: Floats) -> Floats:
-        return np.asarray(reported @ self._inverse**2)
+    def moments(self, reported: Floats, power: int) -> Floats:
+        return np.asarray(reported @ self._inverse**power)
 
 
 @dataclass(frozen=True, eq=False)

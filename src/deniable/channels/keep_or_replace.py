@@ -232,15 +232,14 @@ class KeepOrReplace(Channel):
     def solve(self, weights: Floats) -> Floats:
         return np.asarray((weights - (weights @ self._b)[..., None]) / self.diagonal_weight)
 
-    def second_moments(self, reported: Floats) -> Floats:
+    def moments(self, reported: Floats, power: int) -> Floats:
         # In a product this runs along one axis, where `reported` does not sum to 1.
         b, total = self._b, reported.sum(axis=-1, keepdims=True)
-        return np.asarray((reported * (1 - 2 * b) + total * b**2) / self.diagonal_weight**2)
-
-    def third_moments(self, reported: Floats) -> Floats:
-        b, total = self._b, reported.sum(axis=-1, keepdims=True)
-        cubes = reported * (1 - b) ** 3 - (total - reported) * b**3
-        return np.asarray(cubes / self.diagonal_weight**3)
+        if power == 2:  # the same sum with fewer roundings
+            powers = reported * (1 - 2 * b) + total * b**2
+        else:
+            powers = reported * (1 - b) ** power + (total - reported) * (-b) ** power
+        return np.asarray(powers / self.diagonal_weight**power)
 
     def own_moments(self, power: int) -> Floats:
         a, b = self.diagonal_weight, self._b

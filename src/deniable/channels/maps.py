@@ -142,15 +142,11 @@ class LinearMaps(ABC):
         """
 
     @abstractmethod
-    def second_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of `reported`[v] * D[v, u] ** 2.
+    def moments(self, reported: Floats, power: int) -> Floats:
+        """Return for each category u the sum over v of `reported`[v] * D[v, u] ** `power`.
 
         `reported` are proportions of randomized values, (..., reports); the result is (..., size).
         """
-
-    def third_moments(self, reported: Floats) -> Floats:
-        """Return for each category u the sum over v of `reported`[v] * D[v, u] ** 3."""
-        return np.asarray(reported @ (self.solve(np.eye(self.size)) ** 3).T)
 
     def own_moments(self, power: int) -> Floats:
         """Return for each category u the sum over v of P[u, v] * D[v, u] ** `power`, (size,)."""

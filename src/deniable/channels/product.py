@@ -141,12 +141,9 @@ class ProductChannel(Channel):
     def solve(self, weights: Floats) -> Floats:
         return self._along_axes(lambda factor, values: factor.solve(values), weights, self.shape)
 
-    def second_moments(self, reported: Floats) -> Floats:
+    def moments(self, reported: Floats, power: int) -> Floats:
         # Powers of a product's entries are products of powers.
-        return self._along_axes(lambda f, x: f.second_moments(x), reported, self.report_shape)
-
-    def third_moments(self, reported: Floats) -> Floats:
-        return self._along_axes(lambda f, x: f.third_moments(x), reported, self.report_shape)
+        return self._along_axes(lambda f, x: f.moments(x, power), reported, self.report_shape)
 
     def own_moments(self, power: int) -> Floats:
         moments = list[Any](factor.own_moments(power) for factor in self.factors)

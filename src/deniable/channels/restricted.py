@@ -103,11 +103,8 @@ class RestrictedChannel(Channel):
     def solve(self, weights: Floats) -> Floats:
         return self._mapped(self.inner.solve, weights)
 
-    def second_moments(self, reported: Floats) -> Floats:
-        return self._mapped(self.inner.second_moments, reported)
-
-    def third_moments(self, reported: Floats) -> Floats:
-        return self._mapped(self.inner.third_moments, reported)
+    def moments(self, reported: Floats, power: int) -> Floats:
+        return self._mapped(lambda values: self.inner.moments(values, power), reported)
 
     def own_moments(self, power: int) -> Floats:
         return self._mapped(lambda _: self.inner.own_moments(power), np.ones(self.size))

@@ -186,7 +186,7 @@ def _score_limits(
     if weights is None:
         everywhere, sides = _category_moments(channel, likely)
         estimate, squares = proportions, proportions
-        second = channel.second_moments(frequencies)
+        second = channel.moments(frequencies, 2)
     else:
         both = np.concatenate([weights, weights**2])
         scores = channel.solve(both)
@@ -242,8 +242,7 @@ def _regression(moments: _Moments, file: bool) -> tuple[Floats, Floats]:
 def _category_moments(channel: Channel, likely: Floats) -> tuple[_Moments, list[_Moments]]:
     """Return the moments of `_functional_moments` for single categories, without a matrix."""
     own = [channel.own_moments(power) for power in (2, 3)]
-    reports = channel.reported(likely)
-    found = [channel.second_moments(reports), channel.third_moments(reports)]
+    found = [channel.moments(channel.reported(likely), power) for power in (2, 3)]
     everywhere = _of_indicators(likely, found[0], found[1], likely * own[0])
     inside = _of_indicators(np.ones(channel.size), own[0], own[1], own[0])
     if channel.size == 1:

@@ -215,7 +215,7 @@ def _sums_of_scores(channel: Channel, asked: Floats | None) -> tuple[Sums, Sums,
     The third function estimates the sum of squared weights of the functionals.
     """
     if asked is None:
-        return channel.solve_transposed, channel.second_moments, channel.solve_transposed
+        return channel.solve_transposed, lambda x: channel.moments(x, 2), channel.solve_transposed
     scores, of_squares = (channel.solve(each).T for each in (asked, asked**2))
     return (lambda x: x @ scores), (lambda x: x @ scores**2), (lambda x: x @ of_squares)
 

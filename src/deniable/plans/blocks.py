@@ -105,7 +105,7 @@ class Block:
         fitted = channel.of_least_variance(self.fitting_prior)
         reported = fitted.reported(self.prior)
         if set(names) == set(self.names) and not self.points:
-            return float(fitted.second_moments(reported).sum())
+            return float(fitted.moments(reported, 2).sum())
         scores = fitted.solve(np.ascontiguousarray(self.shares(names).T))
         return float((scores**2).sum(axis=0) @ reported)
 

@@ -48,7 +48,7 @@ def protocols(tables: Tables) -> dict[str, Any]:
             if isinstance(channel, TwoLevelChannel | SupportedProtocol):
                 variances[name] = float(channel.own_variance(1 / size))
             else:
-                second = channel.second_moments(channel.reported(np.full(size, 1 / size)))
+                second = channel.moments(channel.reported(np.full(size, 1 / size)), 2)
                 variances[name] = float(second[0]) - 1 / size**2
         drawn = min(channel.epsilon for channel in channels.values())
         row = {"size": size, "epsilon": epsilon, "drawn": drawn, "variances": variances}

@@ -74,8 +74,9 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
             )
         primes = _primes_to_try(size, epsilon)
         quick = [q for q in primes if work(size, q) <= largest_work]
-        prime = min(quick or primes, key=lambda q: _variance(size, q, epsilon))
-        reports, members, _ = _block_design(size, prime)
+        designs = {q: _block_design(size, q) for q in quick or primes}
+        prime = min(designs, key=lambda q: pure.variance_of_design(size, epsilon, designs[q]))
+        reports, members, _ = designs[prime]
         return cls(size, prime, pure.probability_of_epsilon(epsilon, reports, members))
 
     @property
@@ -251,16 +252,6 @@ def _primes_to_try(size: int, epsilon: float) -> list[int]:
         if q ** (_dimension(size, q) - 1) <= MAX_TRANSFORM
         and _points(_dimension(size, q), q) <= pure.MAX_TALLY
     ]
-
-
-def _variance(size: int, prime: int, epsilon: float) -> float:
-    """Return n times the variance of the own estimate, for equally frequent categories."""
-    reports, members, shared = _block_design(size, prime)
-    p = members / (members + (reports - members) * math.exp(-epsilon))
-    high, low = p / members, (1 - p) / (reports - members)
-    gain = (members - shared) * (high - low)
-    supported = p - gain * (1 - 1 / size)
-    return supported * (1 - supported) / gain**2
 
 
 def primes_up_to(largest: int) -> Counts:

@@ -1,5 +1,6 @@
 """Two-level channels: one probability for the values that support a category, one for others."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
@@ -84,13 +85,7 @@ class TwoLevelChannel(Channel):
         total = weights.sum(axis=-1, keepdims=True)
         return np.asarray((self.point_sums(weights) - self.support_of_others * total) / self.gain)
 
-    def second_moments(self, reported: Floats) -> Floats:
-        return self._moments(reported, 2)
-
-    def third_moments(self, reported: Floats) -> Floats:
-        return self._moments(reported, 3)
-
-    def _moments(self, reported: Floats, power: int) -> Floats:
+    def moments(self, reported: Floats, power: int) -> Floats:
         q, sums = self.support_of_others, self.membership_sums(reported)
         rest = reported.sum(axis=-1, keepdims=True) - sums
         return np.asarray((sums * (1 - q) ** power + rest * (-q) ** power) / self.gain**power)
@@ -259,6 +254,18 @@ def refuse_few_categories(size: int, what: str) -> None:
     refuse_other_than_whole("the number of categories", size, 0)
     if size < 2:
         raise ChannelError(f"{what} is for at least 2 categories, not {size}")
+
+
+def variance_of_design(size: int, epsilon: float, design: tuple[int, int, int]) -> float:
+    """Return n times the variance of the own estimate, with the sampling of the records.
+
+    It is for `size` equally frequent categories, an `epsilon` and a `block_design`, `design`.
+    """
+    reports, members, shared = design
+    p = members / (members + (reports - members) * math.exp(-epsilon))
+    gain = (members - shared) * (p / members - (1 - p) / (reports - members))
+    supported = p - gain * (1 - 1 / size)
+    return supported * (1 - supported) / gain**2
 
 
 def probability_of_epsilon(epsilon: float, reports: int, members: int) -> float:

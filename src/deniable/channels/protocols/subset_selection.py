@@ -80,15 +80,17 @@ class SubsetSelection(pure.TwoLevelChannel):
         if subset_size is None:
             sizes = range(1, max(2, size // 2 + 1))
             numbered = itertools.takewhile(lambda d: math.comb(size, d) < 2**63, sizes)
-            subset_size = min(numbered, key=lambda d: _variance(size, d, epsilon))
+            designs = {d: _block_design(size, d) for d in numbered}
+            subset_size = min(
+                designs, key=lambda d: pure.variance_of_design(size, epsilon, designs[d])
+            )
         refuse_other_than_whole("the size of subsets", subset_size, 1, size)
         probability = pure.probability_of_epsilon(epsilon, size, subset_size)  # c / m is d / k
         return cls(size, subset_size, probability)
 
     @cached_property
     def block_design(self) -> tuple[int, int, int]:
-        k, d = self.size, self.subset_size
-        return math.comb(k, d), math.comb(k - 1, d - 1), math.comb(k - 2, d - 2) if d > 1 else 0
+        return _block_design(self.size, self.subset_size)
 
     def place(self, categories: Counts, indexes: Counts) -> Counts:
         # For j < c the subset has u and d - 1 other categories, number j among these subsets. For
@@ -180,13 +182,5 @@ class SubsetSelection(pure.TwoLevelChannel):
         return scipy.sparse.csr_array((np.ones(elements.size), elements.reshape(-1), starts), shape)
 
 
-def _variance(size: int, subset_size: int, epsilon: float) -> float:
-    """Return n times the variance of the own estimate, for equally frequent categories.
-
-    SOURCE: [subset_selection]; the variance includes the sampling of the records.
-    """
-    d = subset_size
-    p = d / (d + (size - d) * math.exp(-epsilon))
-    q = (d - p) / (size - 1)  # of the d - 1 or d others in the subset
-    supported = q + (p - q) / size
-    return supported * (1 - supported) / (p - q) ** 2
+def _block_design(k: int, d: int) -> tuple[int, int, int]:
+    return math.comb(k, d), math.comb(k - 1, d - 1), math.comb(k - 2, d - 2) if d > 1 else 0

@@ -90,7 +90,7 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
     estimate = channel.estimate(reports)
     errors = (estimate - truth) / np.sqrt(variance)
     # Moments, because squared standard errors are biased: they are NaN for a variance below 0.
-    moments = channel.second_moments(reports / records)
+    moments = channel.moments(reports / records, 2)
     if target == "file":
         ratios = [(moments - estimate) / records / variance]
     else:

@@ -149,7 +149,7 @@ class SurveyDesign:
 
     def variance(self, estimator: str) -> Floats:
         """Return true variances of a weighted `estimator`; ratios are linearized."""
-        second = self.channel.second_moments(self.channel.reported(self.within))
+        second = self.channel.moments(self.channel.reported(self.within), 2)
         if self.stratified:
             return np.asarray((self.weights * self.present) @ (second - self.within**2))
         # The value of a draw: weight times records times its score. For a ratio, the true value is
