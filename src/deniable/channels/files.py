@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from pathlib import Path
@@ -39,54 +39,42 @@ MAX_COUNT = 2**53
 CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
 OTHER_NAMES = '; if the columns are not the categories, write "report" in the first cell'
 OF_REPORTS = re.compile(r"\breports?\b", re.IGNORECASE)  # in the first cell: columns have own names
+TRANSPOSED = (
+    "the columns do: this matrix is column-stochastic, with a column for each true category; "
+    "transpose it"
+)
 Value = TypeVar("Value", int, float)
+Row = tuple[int, list[str]]  # the number of a line, and its cells without outer white space
+Placed = list[tuple[str, list[str]]]  # cells of each category's row, after its place in messages
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of a `file`: its number, `line`, its `cells` without outer white space, its `name`."""
-
-    file: Path
-    line: int
-    cells: list[str]
-    name: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}: row {shown(self.name)} (line {self.line})"
-
-
-def rows_of(file: Path) -> list[Row]:
-    """Return the lines of a `file` that are not empty; cells have no outer white space."""
+def _rows_of(file: Path) -> list[Row]:
+    """Return the lines of a file that are not empty."""
     reader = csv.reader(io.StringIO(text_of(file), newline=""), strict=True)
-    rows = []
     try:
-        for cells in reader:
-            if any(stripped := [cell.strip() for cell in cells]):
-                rows.append(Row(file, reader.line_num, stripped))
+        stripped = ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader)
+        rows = [(line, cells) for line, cells in stripped if any(cells)]
     except csv.Error as error:
         raise DataError(f"{file}: line {reader.line_num} is not CSV: {error}; correct it") from None
     if not rows:
         raise DataError(f"{file}: the file is empty; give a header, then a row for each category")
-    first = rows[0].cells
+    line, first = rows[0]
     if len(first) == 1 and (other := re.search(r"[;\t|]", first[0])):
         raise DataError(
-            f"{file}: line {rows[0].line} is separated by {other.group()!r}; separate cells by "
-            "commas, and write decimals with a point"
+            f"{file}: line {line} is separated by {other.group()!r}; separate cells by commas, and "
+            "write decimals with a point"
         )
     return rows
 
 
-def refuse_bad_columns(header: Row, rows: list[Row]) -> None:
-    """Raise `DataError` unless the `header` of a file names categories, each once.
-
-    If all `rows` have one cell more, the header lacks its first cell.
-    """
-    line, columns = f"the header (line {header.line})", header.cells[1:]
+def _refuse_bad_columns(file: Path, header: Row, rows: list[Row]) -> None:
+    """Raise `DataError` unless the header names categories, each once."""
+    line, (_, *columns) = f"the header (line {header[0]})", header[1]
     problem = ""
-    if rows and all(len(row.cells) == len(header.cells) + 1 for row in rows):
+    if rows and all(len(cells) == len(header[1]) + 1 for _, cells in rows):
         problem = (
-            f"{line} has {len(header.cells)} cells, the rows have one more; give the header a "
-            "first cell, which may be empty"
+            f"{line} has {len(header[1])} cells, the rows have one more; give the header a first "
+            "cell, which may be empty"
         )
     elif not columns:
         problem = f"{line} names no categories; list them after its first cell"
@@ -98,100 +86,89 @@ def refuse_bad_columns(header: Row, rows: list[Row]) -> None:
     elif twice := [name for name, times in Counter(columns).items() if times > 1]:
         problem = f"the header has {shown(twice[0])} twice; keep one column"
     if problem:
-        raise DataError(f"{header.file}: {problem}")
+        raise DataError(f"{file}: {problem}")
 
 
-def rows_in_order(
-    header: Row,
-    rows: Sequence[Row],
+def _in_order(
+    file: Path,
+    table: list[Row],
     at: int,
     categories: Sequence[str],
     where: str,
     if_none_is_known: str = "",
-) -> list[Row]:
-    """Return the `rows` in the order of the `categories`, by the name in cell number `at`.
+) -> Placed:
+    """Return the rows below the header in the order of the categories, by the name in cell `at`.
 
-    Each row must have as many cells as the `header`. Messages name the source of the categories,
-    `where`, and add `if_none_is_known` if no row has a known category. Raises `DataError`.
+    Messages name the source of the categories, `where`, and add `if_none_is_known` if no row has a
+    known category.
     """
+    (_, header), *rows = table
     found: dict[str, Row] = {}
-    for row in rows:
-        if len(row.cells) != len(header.cells):
+    for line, cells in rows:
+        if len(cells) != len(header):
             raise DataError(
-                f"{row.file}: line {row.line} has {len(row.cells)} cells, the header has "
-                f"{len(header.cells)}; give as many, and write decimals with a point"
+                f"{file}: line {line} has {len(cells)} cells, the header has {len(header)}; give "
+                "as many, and write decimals with a point"
             )
-        if not (name := row.cells[at]):
-            raise DataError(f"{row.file}: line {row.line} names no category; give it one")
+        if not (name := cells[at]):
+            raise DataError(f"{file}: line {line} names no category; give it one")
         if name in found:
             raise DataError(
-                f"{row.file}: the category {shown(name)} has two rows, in lines "
-                f"{found[name].line} and {row.line}; keep one"
+                f"{file}: the category {shown(name)} has two rows, in lines {found[name][0]} and "
+                f"{line}; keep one"
             )
-        found[name] = replace(row, name=name)
+        found[name] = line, cells
     known = set(categories)
     if unknown := [name for name in found if name not in known]:
         raise DataError(
-            f"{header.file}: {_listed(unknown)} among the rows, but not in {where}; "
+            f"{file}: {_listed(unknown)} among the rows, but not in {where}; "
             f"there are {_listed(categories)}{if_none_is_known * (len(unknown) == len(found))}"
         )
     if missing := [category for category in categories if category not in found]:
-        raise DataError(f"{header.file}: no row for {_listed(missing)}; add it")
-    return [found[category] for category in categories]
+        raise DataError(f"{file}: no row for {_listed(missing)}; add it")
+    ordered = ((name, *found[name]) for name in categories)
+    return [(f"{file}: row {shown(name)} (line {line})", cells) for name, line, cells in ordered]
 
 
-def refuse_other_sums(rows: Sequence[Row], matrix: Floats) -> None:
-    """Raise `DataError` unless each of the `rows`, with the numbers of the `matrix`, sums to 1."""
-    sums = [math.fsum(row) for row in matrix]
-    wrong = [number for number, total in enumerate(sums) if abs(total - 1) > ROW_SUM_TOLERANCE]
-    if not wrong:
+def _refuse_other_sum(where: str, values: Floats, remedy: str = "") -> None:
+    """Raise `DataError` unless the values, called `where`, sum to 1."""
+    if abs((total := math.fsum(values)) - 1) <= ROW_SUM_TOLERANCE:
         return
-    remedy = remedy_for_sum(sums[wrong[0]])
-    if np.all(np.abs(matrix.sum(axis=0) - 1) <= ROW_SUM_TOLERANCE):
-        remedy = (
-            "the columns do: this matrix is column-stochastic, with a column for each true "
-            "category; transpose it"
-        )
-    raise DataError(f"{rows[wrong[0]]} sums to {sums[wrong[0]]:.10g}, not to 1; {remedy}")
-
-
-def remedy_for_sum(total: float) -> str:
-    """Return the remedy, for a message, for probabilities with the sum `total`."""
     if abs(total - 100) < 0.5:
-        return "these look like percentages: divide them by 100"
-    if abs(total - 1) < 0.01:
-        return "give more digits, or fractions such as 1/3"
-    return "give probabilities that sum to 1"
+        usual = "these look like percentages: divide them by 100"
+    elif abs(total - 1) < 0.01:
+        usual = "give more digits, or fractions such as 1/3"
+    else:
+        usual = "give probabilities that sum to 1"
+    raise DataError(f"{where} sums to {total:.10g}, not to 1; {remedy or usual}")
 
 
-def column_of(
+def _column_of(
     file: Path,
     name: str,
     categories: Sequence[str],
-    parse: Callable[[Row, str, str], Value],
+    parse: Callable[[str, str, str], Value],
     other: str = "category",
 ) -> list[Value]:
-    """Return the values of the column `name` of a `file`, in the order of the `categories`.
+    """Return the values of the column `name`, each read by `parse`, in the categories' order.
 
     The column ``category`` has their names, or the column `other` if ``category`` is absent.
-    `parse` takes a cell's row, column and text, and returns the value.
     """
-    header, *rows = rows_of(file)
-    key = other if other in header.cells and "category" not in header.cells else "category"
+    table = _rows_of(file)
+    line, header = table[0]
+    key = other if other in header and "category" not in header else "category"
     for wanted in (key, name):
-        if header.cells.count(wanted) != 1:
-            problem = "twice" if wanted in header.cells else "not there"
+        if header.count(wanted) != 1:
+            problem = "twice" if wanted in header else "not there"
             raise DataError(
-                f"{file}: the column {wanted!r} is {problem} in line {header.line}; begin the file "
+                f"{file}: the column {wanted!r} is {problem} in line {line}; begin the file "
                 f"with the header {key},{name}"
             )
-    at, value_at = header.cells.index(key), header.cells.index(name)
-    in_order = rows_in_order(header, rows, at, categories, "the channel's matrix")
-    return [parse(row, name, row.cells[value_at]) for row in in_order]
+    rows = _in_order(file, table, header.index(key), categories, "the channel's matrix")
+    return [parse(where, name, cells[header.index(name)]) for where, cells in rows]
 
 
-def one_number(row: Row, column: str, text: str) -> float:
-    """Return the non-negative number with this `text`, in a `row` and a `column`."""
+def _one_number(row: str, column: str, text: str) -> float:
     if DECIMAL.fullmatch(text):
         value = float(text)
     elif FRACTION.fullmatch(text) and int(text.partition("/")[2]):
@@ -210,8 +187,7 @@ def one_number(row: Row, column: str, text: str) -> float:
     return value
 
 
-def whole_number(row: Row, column: str, text: str) -> int:
-    """Return the number of records with this `text`, in a `row` and a `column`."""
+def _whole_number(row: str, column: str, text: str) -> int:
     short = len(text) < 400 and DECIMAL.fullmatch(text)
     value = Fraction(text) if short else Fraction(-1)
     if not 0 <= value <= MAX_COUNT or value.denominator != 1:
@@ -220,7 +196,7 @@ def whole_number(row: Row, column: str, text: str) -> int:
     return int(value)
 
 
-def _refuse(row: Row, column: str, text: str, problem: str, remedy: str) -> NoReturn:
+def _refuse(row: str, column: str, text: str, problem: str, remedy: str) -> NoReturn:
     raise DataError(f"{row}, column {shown(column)} has {shown(text)}, {problem}; {remedy}")
 
 
@@ -250,21 +226,23 @@ def read_channel(path: Path | str) -> NamedChannel:
     does not sum to 1.
     """
     file = Path(path)
-    header, *rows = rows_of(file)
-    columns = header.cells[1:]
-    refuse_bad_columns(header, rows)
+    header, *rows = table = _rows_of(file)
+    _refuse_bad_columns(file, header, rows)
+    corner, *columns = header[1]
     categories = columns
-    if OF_REPORTS.search(header.cells[0]):
-        own = [row.cells[0] for row in rows]
+    if OF_REPORTS.search(corner):
+        own = [cells[0] for _, cells in rows]
         categories = columns if set(own) == set(columns) else own
         if not 0 < len(own) <= MAX_DENSE:
             raise DataError(
                 f"{file}: {len(own):,} rows; give one for each category, up to {MAX_DENSE:,}"
             )
-    in_order = rows_in_order(header, rows, 0, categories, "the columns", OTHER_NAMES)
-    numbers = (map(one_number, repeat(row), columns, row.cells[1:]) for row in in_order)
+    placed = _in_order(file, table, 0, categories, "the columns", OTHER_NAMES)
+    numbers = (map(_one_number, repeat(row), columns, cells[1:]) for row, cells in placed)
     matrix = np.array(list(map(list, numbers)))
-    refuse_other_sums(in_order, matrix)
+    transposed = np.all(np.abs(matrix.sum(axis=0) - 1) <= ROW_SUM_TOLERANCE)
+    for (row, _), values in zip(placed, matrix, strict=True):
+        _refuse_other_sum(row, values, TRANSPOSED if transposed else "")
     return NamedChannel(tuple(categories), DenseChannel(matrix), tuple(columns))
 
 
@@ -321,13 +299,8 @@ def read_prior(path: Path | str, categories: Sequence[str]) -> Floats:
     values must be probabilities that sum to 1 within 1e-9.
     """
     file = Path(path)
-    values = np.array(column_of(file, "probability", categories, one_number))
-    total = math.fsum(values)
-    if abs(total - 1) > ROW_SUM_TOLERANCE:
-        raise DataError(
-            f"{file}: the column 'probability' sums to {total:.10g}, not to 1; "
-            f"{remedy_for_sum(total)}"
-        )
+    values = np.array(_column_of(file, "probability", categories, _one_number))
+    _refuse_other_sum(f"{file}: the column 'probability'", values)
     return values
 
 
@@ -339,7 +312,7 @@ def read_counts(path: Path | str, categories: Sequence[str]) -> Counts:
     whole number, and if all are 0.
     """
     file = Path(path)
-    values = column_of(file, "count", categories, whole_number, "report")
+    values = _column_of(file, "count", categories, _whole_number, "report")
     if not any(values):
         raise DataError(f"{file}: the column 'count' is all 0; count the randomized values")
     return np.array(values, dtype=np.int64)
