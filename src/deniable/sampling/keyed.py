@@ -174,16 +174,18 @@ class KeyedColumn:
         made = self._continuations.update(blocks.tobytes())
         return np.frombuffer(made, dtype=">u8").reshape(-1, 2).astype(np.uint64)
 
-    def further(self, attempt: int) -> int:
-        """Return the further bits of an `attempt` of the only record, as one number."""
-        high, low = self.continued(np.zeros(1, dtype=int), attempt)[0].tolist()
-        return int(high << 64 | low)
-
     @cached_property
     def _continuations(self) -> Any:
         key = self.draws.subkey("continuation", self.names)
         # Single blocks that all differ: the weakness of this mode, repeated blocks, cannot occur.
         return Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+
+
+def further_bits(column: KeyedColumn, record: int, attempts: Iterable[int]) -> Iterator[int]:
+    """Yield 128 further bits of the `record` of a `column` in each of `attempts`, as a number."""
+    for attempt in attempts:
+        high, low = column.continued(np.array([record]), attempt)[0].tolist()
+        yield (high << 64) | low
 
 
 def by_words(words: Words) -> Positions:

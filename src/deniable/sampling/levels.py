@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Counts, Flags
-from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
+from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, further_bits
 from deniable.sampling.outcomes import FEW_RECORDS, Categories, events
 from deniable.sampling.sources import RandomSource
 
@@ -77,10 +77,10 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
             limit = math.floor(rest * 2**64)
             happened |= undecided & (further < limit)
             undecided &= further == limit
-        for record in np.flatnonzero(undecided):
+        for record in np.flatnonzero(undecided).tolist():
             # Take further bits of the number, the even continuations, until they decide.
-            further = map(column.chosen(np.array([record])).further, count(0, 2))
-            happened[record] = Categories.of([rest, 1 - rest]).decided(0, 0, further, 128) == 0
+            digits = further_bits(column, record, count(0, 2))
+            happened[record] = Categories.of([rest, 1 - rest]).decided(0, 0, digits, 128) == 0
     return happened
 
 
@@ -94,10 +94,10 @@ def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
     long = np.asarray(lengths, dtype=np.uint64)
     drawn = _high_word(words, long).view(np.int64)
     # Further digits may carry over only if words * length mod 2**64 is too close to 2**64.
-    for record in np.flatnonzero(words * long > -long):
+    for record in np.flatnonzero(words * long > -long).tolist():
         length = int(long if long.ndim == 0 else long[record])
         # Take further bits of the number, the odd continuations, until they decide.
-        further = map(column.chosen(np.array([record])).further, count(1, 2))
+        further = further_bits(column, record, count(1, 2))
         word, bits = int(words[record]), WIDE
         while (word * length) >> bits != ((word + 1) * length - 1) >> bits:
             word, bits = (word << 128) | next(further), bits + 128

@@ -18,7 +18,7 @@ from itertools import accumulate, count
 import numpy as np
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
-from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn
+from deniable.sampling.keyed import NARROW, WIDE, KeyedColumn, further_bits
 from deniable.sampling.sources import RandomSource
 
 WORD = 2**53
@@ -199,7 +199,7 @@ class Outcomes:
             gaps = numbers[:, None] - self._thresholds[own]
             drawn[which] = np.count_nonzero(gaps >= 0, axis=1)
             for near in np.flatnonzero((np.abs(gaps) < self._slack).any(axis=1)).tolist():
-                row, at = int(own[near]), which[near : near + 1]
+                row, at = int(own[near]), int(which[near])
                 drawn[at] = self._exactly(row, column, at, int(words[near]), NARROW)
 
     def _draw_wide(self, column: KeyedColumn, rows: Codes | None) -> Codes:
@@ -216,12 +216,12 @@ class Outcomes:
             drawn[which] = below = passed(self._thresholds[row], numbers - self._slack)
             above = passed(self._thresholds[row], numbers + self._slack)
             for near in np.flatnonzero(below < above).tolist():
-                at = which[near : near + 1]
-                drawn[at] = self._exactly(row, column, at, int(words[which[near]]), WIDE)
+                at = int(which[near])
+                drawn[at] = self._exactly(row, column, at, int(words[at]), WIDE)
         return drawn
 
-    def _exactly(self, row: int, column: KeyedColumn, at: Positions, word: int, bits: int) -> int:
-        return self.exact(row).decided(word, bits, map(column.chosen(at).further, count()), 128)
+    def _exactly(self, row: int, column: KeyedColumn, near: int, word: int, bits: int) -> int:
+        return self.exact(row).decided(word, bits, further_bits(column, near, count()), 128)
 
 
 def _count_passed(thresholds: Floats, numbers: Floats) -> Positions:
