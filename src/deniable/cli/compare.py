@@ -40,11 +40,8 @@ def _explore(options: argparse.Namespace) -> None:
         import jinja2  # noqa: F401, PLC0415 - slow to import
     inputs = [options.schema, *prior_files(options.prior)]
     refuse_overwriting(options.out, inputs, "page", EXPLORATION)
-    schema, tables, clusters = (
-        read_schema(options.schema),
-        options.table or (),
-        options.cluster or (),
-    )
+    schema = read_schema(options.schema)
+    tables, clusters = options.table or (), options.cluster or ()
     found = explore(
         schema,
         options.records,

@@ -34,7 +34,7 @@ def _ledger(options: argparse.Namespace) -> None:
         print(f"{ledger.folder}: a new ledger; keep it confidential, and back it up")
         return
     ledger = named_ledger(options.ledger)
-    rows = list[tuple[str, ...]]()
+    rows, alone = list[tuple[str, ...]](), list[str]()
     for population in ledger.populations():
         entries = ledger.entries(population)
         for each in entries:
@@ -42,11 +42,9 @@ def _ledger(options: argparse.Namespace) -> None:
             numbers = str(each.number), each.release, epsilon_text(each.epsilon)
             total = epsilon_text(composed_epsilon(entries[: each.number]))
             rows.append((population, *numbers, part, each.time, total))
+        alone += [folders_alone(ledger, population)]
     right = [name in ("number", "epsilon", "total") for name in HEADER]
-    print("\n".join(aligned(HEADER, rows, right)))
-    for population in ledger.populations():
-        if told := folders_alone(ledger, population):
-            print(told)
+    print("\n".join([*aligned(HEADER, rows, right), *filter(None, alone)]))
 
 
 def _approve(options: argparse.Namespace) -> None:

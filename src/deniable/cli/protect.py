@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,8 +37,14 @@ def run(options: argparse.Namespace) -> None:
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())  # returns most of the freed memory
     refuse_inputs(options.out, [options.file], "release")
+    common: dict[str, Any] = {
+        "name": options.name,
+        "quasi_identifiers": options.quasi_identifiers or (),
+        "outside_bounds": options.outside_bounds,
+        "progress": _shown_progress(),
+    }
     if options.test is not None:
-        _make_test_release(options)
+        _make_test_release(options, common)
         return
     ledger = named_ledger(options.ledger)
     plan = read_plan(options.plan).for_population(options.population)
@@ -45,15 +52,12 @@ def run(options: argparse.Namespace) -> None:
         options.file,
         plan,
         options.out,
-        name=options.name,
         ledger=ledger.folder,
         consent=options.consent,
-        quasi_identifiers=options.quasi_identifiers or (),
         place=KeyPlace(folder=str(options.key_folder) if options.key_folder else None),
-        outside_bounds=options.outside_bounds,
         matched=options.matched or (),
         approval=options.approval,
-        progress=_shown_progress(),
+        **common,
     )
     population = str(plan.schema.population)
     total = epsilon_text(ledger.total(population))
@@ -77,24 +81,15 @@ def run(options: argparse.Namespace) -> None:
             print(f"column {row['about']}: {row['measure']}: {row['before']:.0f}")
 
 
-def _make_test_release(options: argparse.Namespace) -> None:
+def _make_test_release(options: argparse.Namespace, common: dict[str, Any]) -> None:
     from deniable.analysis import compare_test_release  # noqa: PLC0415 - loads SciPy
 
     given = (options.ledger, options.consent, options.key_folder, options.matched, options.approval)
     if any(given):
         names = "--ledger, --consent, --key-folder, --matched and --approval"
         options.parser.error(f"argument --test: leave out {names}")
-    protect_test(
-        options.file,
-        read_plan(options.plan).for_population(options.population),
-        options.out,
-        options.test,
-        name=options.name,
-        quasi_identifiers=options.quasi_identifiers or (),
-        outside_bounds=options.outside_bounds,
-        progress=_shown_progress(),
-        to=TEST,
-    )
+    plan = read_plan(options.plan).for_population(options.population)
+    protect_test(options.file, plan, options.out, options.test, to=TEST, **common)
     test, file = options.out / TEST, options.out / PRIVATE / "comparison.csv"
     write_table(file, compare_test_release(test, options.file, options.test), private=True)
     print(f"{test}: for tests alone; anybody with the seed {options.test} can undo it")

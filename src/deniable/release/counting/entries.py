@@ -78,11 +78,7 @@ Digests = Annotated[
     tuple[int, ...], PlainValidator(_from_hexadecimal), PlainSerializer(_in_hexadecimal)
 ]
 Exact = Annotated[Number, PlainValidator(_number), PlainSerializer(_text)]
-LocalExact = Annotated[
-    Fraction | None,
-    PlainValidator(lambda text: None if text is None else _number(text)),
-    PlainSerializer(lambda epsilon: None if epsilon is None else _text(epsilon)),
-]
+LocalExact = Annotated[Fraction, PlainValidator(_number), PlainSerializer(_text)]
 
 
 @dataclass(frozen=True)
@@ -140,7 +136,7 @@ class RowOrder:
     A `unit` has at most so many records.
     """
 
-    epsilon: LocalExact
+    epsilon: LocalExact | None
     order: str
     matched: tuple[str, ...] = ()
     unit: int = 1
