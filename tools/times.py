@@ -38,7 +38,7 @@ def where_the_time_goes(table: pd.DataFrame, below: str) -> Figure:
     bars = len(shown) + (1 if len(rest) else 0)
     with mpl.rc_context(STYLE):
         height = 0.235 * bars + 1.5
-        figure, ((axis,),) = panels(1, 1, (NARROWEST, height), (2.35, 0.25, 0.85, 0.5))
+        figure, ((axis,),) = panels(1, 1, (NARROWEST, height))
         unit, seconds = ("min", 60.0) if ordered["cpu_seconds"].max() > 120 else ("s", 1.0)
         for place, row in enumerate(shown.to_dict("records")):
             colour = PART_STYLE[row["part"]][0]

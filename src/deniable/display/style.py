@@ -65,28 +65,16 @@ def panels(
     rows: int,
     columns: int,
     size: tuple[float, float],
-    around: tuple[float, float, float, float],
-    between: tuple[float, float] = (0.06, 0.22),
     **shared: Any,
 ) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
-    The `size` is width (`COLUMN`, or at least `NARROWEST`) and height, and `around` the space at
-    the left, right, top and bottom, all in inches. `between` is the space between columns and
-    between rows, as a proportion of a panel. `shared` options (``sharex`` ...) are as in
+    The `size` is width (`COLUMN`, or at least `NARROWEST`) and height in inches. Matplotlib makes
+    room for titles, labels and legends. `shared` options (``sharex`` ...) are as in
     `Figure.subplots`.
     """
-    width, height = size[0] if size[0] == COLUMN else max(size[0], NARROWEST), size[1]
-    left, right, top, bottom = around
-    figure = canvas(width, height)
-    figure.subplots_adjust(
-        left=left / width,
-        right=1 - right / width,
-        top=1 - top / height,
-        bottom=bottom / height,
-        wspace=between[0],
-        hspace=between[1],
-    )
+    figure = canvas(size[0] if size[0] == COLUMN else max(size[0], NARROWEST), size[1])
+    figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.06)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
@@ -95,8 +83,6 @@ def panel_grid(
     columns: Mapping[Any, str],
     draw: Callable[[Axes, Any, Any], object],
     size: tuple[float, float, float, float],
-    around: tuple[float, float, float, float],
-    between: tuple[float, float] = (0.06, 0.22),
     xlabel: str = "",
     titlesize: float = 10,
     share: tuple[Any, Any] = (True, True),
@@ -107,11 +93,11 @@ def panel_grid(
     are the texts left of the rows and, in `titlesize` points, above the columns. `xlabel` is below
     each column. `size` has four lengths in inches: width for each column and for the rest, height
     for each row and for the rest. `share` has the options ``sharex`` and ``sharey`` of
-    `Figure.subplots`. See `panels` for `around` and `between`.
+    `Figure.subplots`.
     """
     shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
     inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
-    figure, axes = panels(*shape, inches, around, between, **shared)
+    figure, axes = panels(*shape, inches, **shared)
     for axis, title in zip(axes[0], columns.values(), strict=True):
         axis.set_title(title, fontsize=titlesize)
     for axis in axes[-1]:
@@ -191,9 +177,12 @@ def finish(
     lower = 0.42 + 0.18 * title.count("\n")
     figure.text(0.01, 1 - 0.12 / height, title, ha="left", va="top", fontsize=11, weight="bold")
     figure.text(0.01, 1 - lower / height, below, ha="left", va="top")
+    if engine := figure.get_layout_engine():
+        texts = lower + 0.15 * (1 + below.count("\n")) + 0.04
+        engine.set(rect=(0, 0, 1, 1 - texts / height))  # type: ignore[call-arg]
     if keys:
         handles = [Line2D([], [], **key) for key in keys]
-        figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
     return figure
 
 

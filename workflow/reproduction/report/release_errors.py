@@ -158,10 +158,8 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
 
     below = 0.75 + 0.25 * -(-len(keys) // KEYS_IN_ROW)
     columns, size = dict(zip(subjects, subjects, strict=True)), (4.5, 0, 0, 3 + below)
-    around, xlabel = (0.8, 0.2, 1.05, below), "exact ε of a record"
-    figure, _ = style.panel_grid(
-        {"": ""}, columns, panel, size, around, (0.28, 0), xlabel, 10.8, (False, False)
-    )
+    own, xlabel = (False, False), "exact ε of a record"
+    figure, _ = style.panel_grid({"": ""}, columns, panel, size, xlabel, 10.8, own)
     left_out = table.loc[~np.isfinite(table["exact_epsilon"]), "release"].nunique()
     note = f"; {left_out} without a finite ε left out" if left_out else ""
     title = f"{name}: errors of {table['release'].nunique()} test releases"

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from deniable.display import NARROWEST, canvas, gridded, in_style
+from deniable.display import NARROWEST, gridded, in_style, panels
 from deniable.errors import from_extras
 
 with from_extras():
@@ -12,8 +12,7 @@ with from_extras():
 @in_style
 def lines(table: pd.DataFrame, x: str, y: str, by: str = "") -> Figure:
     """Plot a column `y` of a `table` over a column `x`, a line for each value of a column `by`."""
-    figure = canvas(NARROWEST, 4.0)
-    axis = figure.subplots()
+    figure, ((axis,),) = panels(1, 1, (NARROWEST, 4.0))
     for name, part in table.groupby(by, sort=False) if by else (("", table),):
         axis.plot(part[x], part[y], "o-", label=f"{by} = {name}")
     axis.set(xlabel=x, ylabel=y)

@@ -21,7 +21,6 @@ COLOURS = (
 )
 LINES = ("-", "--")  # first for columns alone, or in the given clusters
 PER_LINE, WIDTH, HEIGHT = 4, 2.7, 2.1  # panels in a line of the figure, and inches of each
-AROUND = (0.75, 0.25, 1.0, 1.75)
 MAX_POINTS, MAX_TICKS, MAX_TITLE = 300, 6, 30
 OF_A_WAY = ["mechanism", "split", "clusters"]
 
@@ -38,8 +37,7 @@ def draw(table: pd.DataFrame, errors: pd.DataFrame) -> Figure:
     lines = math.ceil(len(guesses) / wide)
     colours = dict(zip(ways.itertuples(index=False, name=None), COLOURS, strict=False))
     groups = dict(zip(table["clusters"].unique(), LINES, strict=False))
-    size = WIDTH * wide + sum(AROUND[:2]), HEIGHT * lines + sum(AROUND[2:])
-    figure, axes = style.panels(lines, wide, size, AROUND, (0.32, 0.55))
+    figure, axes = style.panels(lines, wide, (WIDTH * wide + 1, HEIGHT * lines + 2.75))
     for number, axis in enumerate(axes.flat):
         axis.set_visible(number < len(guesses))
     for axis, (label, guess) in zip(axes.flat, guesses.items(), strict=False):

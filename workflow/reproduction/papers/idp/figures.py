@@ -57,8 +57,8 @@ def errors(table: pd.DataFrame, dataset: str) -> Figure:
         axis.set_title(f"ε = {epsilon:g}, domain to {factor:g} × maximum", fontsize=9.5)
 
     rows, columns = dict.fromkeys(factors, "mean SSE (log scale)"), dict.fromkeys(epsilons, "")
-    size, around, gaps = (2.9, 0.9, 2.75, 1.9), (0.8, 0.12, 1.1, 1.15), (0.08, 0.22)
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "k", 9.5, (True, "row"))
+    size, share = (2.9, 0.9, 2.75, 1.9), (True, "row")
+    figure, _ = style.panel_grid(rows, columns, panel, size, "k", 9.5, share)
     return style.finish(
         figure,
         f"{names.DATASETS[dataset]}: mean SSE of masked records against k",
@@ -84,8 +84,7 @@ def f_measures(table: pd.DataFrame, dataset: str) -> Figure:
 
     rows = {name: f"F-measure of\n{name}" for name in dict.fromkeys(table["class"])}
     columns = {epsilon: f"ε = {epsilon:g}" for epsilon in epsilons}
-    size, around = (0, style.COLUMN, 1.95, 2.8), (0.82, 0.14, 1.25, 1.4)
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.08, 0.12), "k")
+    figure, _ = style.panel_grid(rows, columns, panel, (0, style.COLUMN, 1.95, 2.8), "k")
     last = where(shown, epsilon=epsilons[-1]).groupby("method")["f_measure"].mean()
     found = [f"{last[name]:.2f} by {of}" for name, of in names.IN_TITLE.items() if name in last]
     return style.finish(
@@ -213,11 +212,8 @@ def _by_dataset(
 ) -> Figure:
     """Return a figure with a row of panels, of a `height`, for each data set of a `table`."""
     rows = {name: f"{name}\n{ylabel}" for name in dict.fromkeys(table["dataset"])}
-    size, around = (0, style.NARROWEST + 1.6, height, 1.9), (0, 0, 1.1, 1.05)
-    layout = ((0.06, 0.2), xlabel, 9.5, (False, True))
-    figure, _ = style.panel_grid(rows, columns, draw, size, around, *layout)
-    figure.subplots_adjust(left=0.12, right=0.985)
-    return figure
+    size, share = (0, style.NARROWEST + 1.6, height, 1.9), (False, True)
+    return style.panel_grid(rows, columns, draw, size, xlabel, 9.5, share)[0]
 
 
 LAPLACE = look("#1b1f24", "none", "^", label="Laplace DP")
@@ -286,8 +282,8 @@ def noises(table: pd.DataFrame) -> Figure:
 
     rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a response"
     columns = {"wasserstein": "Wasserstein distance", "rmse": "root mean squared error of the mean"}
-    size, around, apart = (0, 9.4, 0, 4.4), (0.75, 0.1, 0.95, 1.1), (False, False)
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.22, 0), xlabel, share=apart)
+    size, apart = (0, 9.4, 0, 4.4), (False, False)
+    figure, _ = style.panel_grid(rows, columns, panel, size, xlabel, share=apart)
     looks = {noise: style.look(colour, label=noise) for noise, colour in NOISES.items()}
     for name, line in names.SHOWN_ESTIMATORS.items():
         looks[name] = style.look(style.INK, line, label=names.ESTIMATORS[name])

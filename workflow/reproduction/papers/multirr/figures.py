@@ -75,8 +75,7 @@ def _nothing(title: str) -> Figure:
 @style.in_style
 def fig1(table: pd.DataFrame) -> Figure:
     """Plot sqrt(B) over the number of categories, from the `table` of Figure 1."""
-    figure = style.canvas(7.2, 4.0)
-    axis = figure.add_axes((0.08, 0.14, 0.86, 0.66))
+    figure, ((axis,),) = style.panels(1, 1, (style.COLUMN, 4.0))
     axis.plot(table["categories"], table["root_b"], color="#0072b2", linewidth=1.8)
     axis.set(xscale="log", xlabel="number of categories r", ylabel=r"$\sqrt{B}$")
     axis.grid(color=style.GRID, linewidth=0.8)
@@ -107,10 +106,8 @@ def fig2(table: pd.DataFrame) -> Figure:
         _medians(axis, where(table, measure=measure), "estimator", "sigma", 2.0)
         axis.set(ylabel=labels[measure], ylim=(0, None))
 
-    columns, size, around = dict.fromkeys(labels, ""), (0, 0, 0, 4.3), (0.75, 0.09, 0.77, 0.95)
-    figure, axes = style.panel_grid(
-        {"": ""}, columns, panel, size, around, (0.22, 0), COVERAGE, share=(True, False)
-    )
+    columns, size, own = dict.fromkeys(labels, ""), (0, 0, 0, 4.3), (True, False)
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, COVERAGE, share=own)
     axes[0, 1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     title = f"Figure 2: count queries at p = {table['p'].iloc[0]:g}, with and without estimation"
     keys = style.legend_keys(ESTIMATOR_STYLE, names.ESTIMATORS, table["estimator"], linewidth=2)
@@ -136,8 +133,7 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
 
     rows = {m: f"clusters: {m}\nmedian relative error" for m in chosen["mechanism"].unique()}
     columns, size = dict.fromkeys(sorted(chosen["p"].unique()), ""), (2.7, 0.6, 2.55, 1.7)
-    figure, _ = style.panel_grid(rows, columns, panel, size, (0.97, 0.1, 0.95, 0.95), (0.07, 0.22))
-    figure.supxlabel(COVERAGE, y=0.47 / figure.get_figheight(), fontsize=9)
+    figure, _ = style.panel_grid(rows, columns, panel, size, COVERAGE.replace(": ", ":\n"))
     below = f"{_runs(table)}; queries have fewer cells on the left"
     keys = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=2)
     return style.finish(figure, title, below, keys)
@@ -172,10 +168,9 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
         style.log_scale(axis.yaxis, *ERRORS)
         axis.margins(x=0.08)
 
-    size, around = (0, style.COLUMN, 0, 4.7), (0.75, 0.1, 1.3, 1.25)
-    rows = {"": "median relative error"}
+    rows, size = {"": "median relative error"}, (0, style.COLUMN, 0, 4.7)
     columns = {sigma: rf"coverage $\sigma$ = {sigma:g}" for sigma in sigmas}
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.06, 0), "p")
+    figure, _ = style.panel_grid(rows, columns, panel, size, "p")
     last = where(relative, sigma=sigmas[0], p=relative["p"].max())
     found = dict(zip(last["estimator"], last["median"], strict=True))
     said = [f"{100 * found[k]:.2g} % {of}" for k, of in names.IN_TITLE.items() if k in found]
@@ -203,9 +198,8 @@ def epsilon(table: pd.DataFrame) -> Figure:
 
     rows, size = {"": "median relative error"}, (0, 0, 0, 5.2)
     columns = {name: f"{name} attributes" for name in table["attributes"].unique()}
-    around, own = (0.75, 0.1, 0.95, 1.5), (False, True)
-    xlabel = r"exact $\epsilon$ of a whole record"
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, (0.1, 0), xlabel, share=own)
+    own, xlabel = (False, True), r"exact $\epsilon$ of a whole record"
+    figure, _ = style.panel_grid(rows, columns, panel, size, xlabel, share=own)
     keys = style.legend_keys(METHOD_STYLE, names.AT_EPSILON, table["method"], linewidth=2)
     sigma = table["sigma"].iloc[0]
     below = rf"{_runs(table)}; coverage $\sigma$ = {sigma:g}; $\epsilon$ in [multirr] is 5 to 21"
@@ -234,8 +228,8 @@ def assessment(table: pd.DataFrame) -> Figure:
         axis.set_title(name, fontsize=10)
 
     rows = {m: f"matrix: {m}\nagreement with original" for m in drawn["matrix"].unique()}
-    columns, size, around = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9), (0.88, 0.1, 1.15, 1.05)
-    figure, axes = style.panel_grid(rows, columns, panel, size, around, xlabel="p")
+    columns, size = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9)
+    figure, axes = style.panel_grid(rows, columns, panel, size, "p")
     for axis in axes[-1]:
         axis.set_xticks(sorted(drawn["p"].unique()))
     below = (
@@ -254,17 +248,14 @@ def printed_table(table: pd.DataFrame, title: str) -> Figure:
 
     Published values are diamonds. Regenerated medians with intervals are filled if they agree.
     """
-    columns = {p: f"p = {p:g}" for p in sorted(table["p"].unique())}
+    least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
     figure, _ = style.panel_grid(
         {"": "median relative error of a count query"},
-        columns,
+        {p: f"p = {p:g}" for p in sorted(table["p"].unique())},
         lambda axis, _, p: _cells(axis, where(table, p=p)),
         (2.6, 1.2, 0, 4.9),
-        (0.87, 0.12, 0.92, 1.08),
-        (0.08, 0),
+        f"largest cluster T$_v$\n(side by side: T$_d$ = {least})",
     )
-    least = ", ".join(f"{t_d:g}" for t_d in sorted(table["t_d"].unique()))
-    figure.supxlabel(f"largest cluster T$_v$ (side by side: T$_d$ = {least})", y=0.115)
     runs = f"medians of {int(table['replicates'].max())} replicates with 95 % intervals"
     hollow = "hollow: does not agree, or no verdict"
     keys = [
@@ -312,14 +303,10 @@ def sweep(table: pd.DataFrame) -> Figure:
         {records: f"{records:,} records" for records in sorted(drawn["records"].unique())},
         lambda axis, t_d, records: _field(axis, where(drawn, t_d=t_d, records=records), shades),
         (2.05, 1.5, 1.35, 1.55),
-        (0.75, 1.2, 1.05, 0.5),
-        (0.06, 0.12),
-        xlabel="p",
+        "p",
     )
-    width, height = figure.get_size_inches()
-    place = figure.add_axes((1 - 1.05 / width, 0.5 / height, 0.16 / width, 1 - 1.55 / height))
     shown: Any = {"ticks": ERROR_TICKS, "format": "%g", "label": "median relative error"}
-    figure.colorbar(axes[-1, -1].images[0], cax=place, **shown).minorticks_off()
+    figure.colorbar(axes[-1, -1].images[0], ax=axes, **shown).minorticks_off()
     named = ", ".join(f"{column} {drawn[column].iloc[0]}" for column in settings)
     return style.finish(
         figure,

@@ -16,7 +16,6 @@ from deniable.display import between, look, style
 from reproduction.papers.pram import names
 from reproduction.study import groups_of, where
 
-Inches = tuple[float, float]  # width and height
 OF_ROW = (False, True)  # panels of a row share only the vertical axis
 # Colours are safe for colour-blind readers.
 TWO = ("#0072b2", "o"), ("#d55e00", "s")
@@ -69,9 +68,9 @@ def coverage(table: pd.DataFrame) -> Figure:
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
         style.gridded(axis, "x")
 
-    size, around = (0, 0, 0, 0.52 * len(channels) + 2.2), (1.79, 0.22, 0.95, 0.85)
-    xlabel = "proportion of replicates with intervals that contain the true value"
-    figure, axes = style.panel_grid({"": ""}, titles, panel, size, around, (0.05, 0), xlabel, 9.5)
+    size = (0, 0, 0, 0.52 * len(channels) + 2.2)
+    xlabel = "proportion of replicates with\nintervals that contain the true value"
+    figure, axes = style.panel_grid({"": ""}, titles, panel, size, xlabel, 9.5)
     records = covered.groupby("channel")["records"].max()
     labels = [f"{names.CHANNELS[name]}\nn = {records[name]:,}" for name in channels]
     axes[0, 0].set_yticks(range(len(channels)), labels)
@@ -103,8 +102,8 @@ def variance(table: pd.DataFrame) -> Figure:
         style.gridded(axis)
 
     rows, columns = {"": "variance / sampling variance"}, dict.fromkeys(shown, "")
-    size, around, xlabel = (2.4, 0.9, 0, 4.3), (0.75, 0.1, 0.95, 1.15), "ε of the matrix"
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, xlabel=xlabel, share=OF_ROW)
+    size, xlabel = (2.4, 0.9, 0, 4.3), "ε of the matrix"
+    figure, _ = style.panel_grid(rows, columns, panel, size, xlabel, share=OF_ROW)
     return style.finish(
         figure,
         "Variance inflation of randomized response and of invariant PRAM",
@@ -145,8 +144,8 @@ def invariant(table: pd.DataFrame) -> Figure:
         "claimed_to_true": "claimed variance / true variance",
         "coverage": "coverage of 95 % intervals",
     }
-    size, around = (0, style.COLUMN, 0, 0.19 * len(lines) + 2.05), (1.62, 0.2, 1.1, 0.85)
-    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, share=OF_ROW)
+    size = (0, style.COLUMN, 0, 0.19 * len(lines) + 2.05)
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, share=OF_ROW)
     labels = [attribute or names.INVARIANT_METHODS[method] for method, attribute in lines]
     axes[0, 0].set_yticks(range(len(labels)), labels)
     for label, (_, attribute) in zip(axes[0, 0].get_yticklabels(), lines, strict=True):
@@ -183,9 +182,8 @@ def joint_loss(table: pd.DataFrame) -> Figure:
         style.gridded(axis)
 
     columns = {pair: "\n× ".join(pair) for pair in pairs}
-    size, around = (0, style.COLUMN, 0, 6.0), (0.72, 0.14, 1.48, 0.95)
-    apart, own, xlabel = (0.07, 0.1), (True, "row"), "ε of the pair"
-    figure, axes = style.panel_grid(rows, columns, panel, size, around, apart, xlabel, share=own)
+    size, own, xlabel = (0, style.COLUMN, 0, 6.0), (True, "row"), "ε of the pair"
+    figure, axes = style.panel_grid(rows, columns, panel, size, xlabel, share=own)
     axes[0, 0].set_ylim(0, 1)
     style.log_scale(axes[1, 0].yaxis, (0.001, 0.01, 0.1, 1, 10, 100), style.as_number)
     least = table["epsilon"].min()
@@ -206,8 +204,7 @@ def joint_loss(table: pd.DataFrame) -> Figure:
 @style.in_style
 def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     """Plot the `bounds` on probabilities after a response, and priors that `approach` them."""
-    size, around = (style.NARROWEST, 4.7), (0.7, 0.14, 0.89, 0.99)
-    figure, ((left, right),) = style.panels(1, 2, size, around, (0.24, 0))
+    figure, ((left, right),) = style.panels(1, 2, (style.NARROWEST, 4.7))
     epsilons, grid = sorted(bounds["epsilon"].unique()), np.linspace(0, 1, 201)
     inks = mpl.colormaps["viridis"](np.linspace(0.85, 0.05, len(epsilons)))
     for epsilon, ink in zip(epsilons, inks, strict=True):
@@ -233,7 +230,7 @@ def breaches(bounds: pd.DataFrame, approach: pd.DataFrame) -> Figure:
     form: dict[str, Any] = {"frameon": False, "fontsize": 8, "columnspacing": 1.0}
     of_sides = (left, "left", -(-len(inks) // 2), 1.2), (right, "right", 2, 1.6)
     for axis, side, columns, length in of_sides:
-        form |= {"loc": f"lower {side}", "ncols": columns, "handlelength": length}
+        form |= {"loc": f"outside lower {side}", "ncols": columns, "handlelength": length}
         figure.legend(*axis.get_legend_handles_labels(), **form)
         style.gridded(axis)
     title = "Information in one response: the bounds of section 3 are tight"
@@ -247,10 +244,9 @@ def design(table: pd.DataFrame) -> Figure:
     attributes, epsilons = (list(dict.fromkeys(table[of])) for of in ("attribute", "epsilon"))
     proportion = table["designed"] / table[["generalized_rr", "two_step"]].min(axis=1)
     kinds = groups_of(table.assign(proportion=proportion), "loss", "requirements")
-    size, around = (1.45, 0.24 * len(attributes) + 0.7), (1.1, 0.1, 1.45, 0.5)
-    shared = {"sharex": True, "sharey": True, "between": (0.08, 0.55)}
-    rest = style.COLUMN - size[0] * min(len(kinds), 4), 1.55
-    figure, axes = _wrapped(len(kinds), 4, size, rest, around, **shared)
+    lines = -(-len(kinds) // 4)
+    size = style.COLUMN, lines * (0.24 * len(attributes) + 0.7) + 1.55
+    figure, axes = _wrapped(len(kinds), 4, size, sharex=True, sharey=True)
     for axis, (kind, part) in zip(axes, kinds, strict=True):
         values = part.pivot(index="attribute", columns="epsilon", values="proportion")
         values = values.reindex(index=attributes, columns=epsilons)
@@ -275,16 +271,9 @@ def design(table: pd.DataFrame) -> Figure:
     )
 
 
-def _wrapped(
-    count: int, most: int, size: Inches, rest: Inches, around: Any, **more: Any
-) -> tuple[Figure, Any]:
-    """Return a figure with `count` panels of a `size`, at most `most` in a row, and its axes.
-
-    `rest` is the size without panels. `around` and `more` options are as in `style.panels`.
-    """
-    shape = rows, columns = -(-count // most), min(most, count)
-    inches = size[0] * columns + rest[0], size[1] * rows + rest[1]
-    figure, axes = style.panels(*shape, inches, around, **more)
+def _wrapped(count: int, most: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, Any]:
+    """Return a figure of a `size` with `count` panels, at most `most` in a row, and its axes."""
+    figure, axes = style.panels(-(-count // most), min(most, count), size, **shared)
     for axis in axes.flat[count:]:
         axis.set_visible(False)
     return figure, axes.flat[:count]
@@ -294,8 +283,8 @@ def _wrapped(
 def channels(table: pd.DataFrame) -> Figure:
     """Plot a heat map of each optimized matrix of a `table`."""
     designs = groups_of(table, "design")
-    around, between = (1.35, 0.75, 0.95, 1.25), (0.42, 0.45)
-    figure, axes = _wrapped(len(designs), 2, (5.6, 5.2), (0.6, 1.0), around, between=between)
+    size = 5.6 * min(2, len(designs)) + 0.6, 5.2 * -(-len(designs) // 2) + 1.0
+    figure, axes = _wrapped(len(designs), 2, size)
     for axis, (of, part) in zip(axes, designs, strict=True):
         categories = list(dict.fromkeys(part["true"]))
         matrix = part.pivot(index="true", columns="reported", values="probability")
@@ -313,9 +302,7 @@ def channels(table: pd.DataFrame) -> Figure:
         axis.set(xlabel="randomized", ylabel="original")
         axis.spines[:].set_visible(False)
         axis.set_title(of["design"], fontsize=9.5)
-    width = figure.get_figwidth()
-    scale = figure.add_axes((1 - 0.55 / width, 0.3, 0.12 / width, 0.4))
-    figure.colorbar(axes[0].images[0], cax=scale)
+    figure.colorbar(axes[0].images[0], ax=list(axes), shrink=0.5, aspect=40)
     below = "logarithmic colours; white: probability 0; numbers in percent"
     title = "Optimized matrices: probabilities of responses by answer"
     return style.finish(figure, title, below)

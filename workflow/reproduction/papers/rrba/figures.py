@@ -63,7 +63,7 @@ BLOCKS = 200  # largest number of blocks of a replicate in Figures 5 and 6
 @style.in_style
 def fig4(table: pd.DataFrame) -> Figure:
     """Plot ε over p, claimed by (6) and exact, from the `table` of `figure_4_table`."""
-    figure, ((axis,),) = style.panels(1, 1, (0, 4.6), (0.752, 0.188, 0.736, 0.552))
+    figure, ((axis,),) = style.panels(1, 1, (0, 4.6))
     groups: Any = table.groupby(["curve", "cells", "floor"], dropna=False, sort=False)
     for (curve, cells, floor), part in groups:
         options = {
@@ -131,9 +131,8 @@ def _convergence(
         style.gridded(axis, linewidth=0.5)
 
     rows = {"tuples": "answers used", "within": "accurate at the end"}
-    size, around = (0, style.COLUMN, 1.75, 2.85), (0.85, 0.12, 1.3, 1.25)
-    xlabel, own = x.replace("_", " "), (True, "row")
-    figure, _ = style.panel_grid(rows, titles, panel, size, around, (0.1, 0.12), xlabel, share=own)
+    size, own = (0, style.COLUMN, 1.75, 2.85), (True, "row")
+    figure, _ = style.panel_grid(rows, titles, panel, size, x.replace("_", " "), share=own)
     within = means["within"].groupby(["update", "criterion"]).mean()
     close = [style.as_percent(within[key]) for key in (FIRST, POOLED) if key in within]
     return style.finish(
@@ -188,11 +187,9 @@ def table3(table: pd.DataFrame) -> Figure:
         axis.xaxis.set_major_locator(ticker.MultipleLocator(25))
         style.gridded(axis)
 
-    above = 0.68 + 0.17 * (1 + most)
-    size, around = (3.1, 1.3, 0, 0.62 * len(methods) + 1.3 + above), (1.6, 0.15, above, 1.25)
-    columns, gaps, xlabel = dict.fromkeys(by_k, ""), (0.07, 0.2), "per cent rejected"
-    own = (False, True)
-    figure, axes = style.panel_grid({"": ""}, columns, panel, size, around, gaps, xlabel, share=own)
+    size, own = (3.1, 1.3, 0, 0.62 * len(methods) + 0.17 * most + 2.15), (False, True)
+    columns, xlabel = dict.fromkeys(by_k, ""), "per cent rejected"
+    figure, axes = style.panel_grid({"": ""}, columns, panel, size, xlabel, share=own)
     axes[0, 0].set_yticks(range(len(methods)), [fill(names.TESTS[name], 22) for name in methods])
     axes[0, 0].set_ylim(len(methods) - 0.5, -0.5)
     return style.finish(
@@ -238,8 +235,7 @@ def power(table: pd.DataFrame) -> Figure:
 
     rows = dict.fromkeys(shown["margins"], "per cent rejected")
     columns, size = dict.fromkeys(sorted(shown["k"].unique()), ""), (2.9, 0.8, 2.1, 1.95)
-    around, between = (0.62, 0.15, 0.95, 1.15), (0.07, 0.22)
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, between, "records")
+    figure, _ = style.panel_grid(rows, columns, panel, size, "records")
     thin = look(INK, linewidth=0.8, label="thin: size (no effect)")
     return style.finish(
         figure,
@@ -287,8 +283,8 @@ def tables(*parts: pd.DataFrame) -> Figure:
         axis.set_title(f"p = {row[0]:g}, published ε = {claimed}", fontsize=9.5)
         axis.set_ylabel(fill(names.METRICS[row[1]], 15))
 
-    size, around, own = (0, style.COLUMN, 1.75, 2.5), (0.95, 0.1, 1.35, 1.3), (True, False)
-    figure, _ = style.panel_grid(rows, {"": ""}, panel, size, around, (0, 0.28), share=own)
+    size, own = (0, style.COLUMN, 1.75, 2.5), (True, False)
+    figure, _ = style.panel_grid(rows, {"": ""}, panel, size, share=own)
     # A data set with two interpretations counts once, with the better one.
     once = table.dropna(subset="published").sort_values("verdict")
     once = once.drop_duplicates(["metric", "dataset", "k", "method", "p"])
@@ -341,9 +337,8 @@ def fig7(table: pd.DataFrame) -> Figure:
         key: f"{names.FILES[key[0]]}\np = {key[1]:g}, ε = {key[2]:g}\nproportion" for key in shown
     }
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
-    size, around = (0, 0, 1.5, 1.7), (1.1, 0.15, 0.95, 0.85)
-    own = (False, False)
-    figure, _ = style.panel_grid(rows, sizes, panel, size, around, (0.2, 0.62), share=own)
+    size, own = (0, 0, 1.5, 1.7), (False, False)
+    figure, _ = style.panel_grid(rows, sizes, panel, size, share=own)
     bars = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=5, alpha=0.6)
     return style.finish(
         figure,
@@ -372,9 +367,8 @@ def equal(table: pd.DataFrame) -> Figure:
 
     rows = {metric: names.METRICS[metric] for metric in names.COMPARED}
     columns = {(file, k): f"{names.FILES[file]}, {k}-way" for file, k in cells}
-    size, around, gaps = (1.5, 1.2, 0, 6.2), (0.85, 0.12, 0.95, 1.1), (0.08, 0.1)
-    share = (True, "row")
-    figure, _ = style.panel_grid(rows, columns, panel, size, around, gaps, "exact ε", share=share)
+    size, own = (1.5, 1.2, 0, 6.2), (True, "row")
+    figure, _ = style.panel_grid(rows, columns, panel, size, "exact ε", share=own)
     return style.finish(
         figure,
         "Distances at equal exact ε of one answer",
