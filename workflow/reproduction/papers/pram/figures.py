@@ -283,8 +283,8 @@ def _wrapped(count: int, most: int, size: tuple[float, float], **shared: Any) ->
 def channels(table: pd.DataFrame) -> Figure:
     """Plot a heat map of each optimized matrix of a `table`."""
     designs = groups_of(table, "design")
-    size = 5.6 * min(2, len(designs)) + 0.6, 5.2 * -(-len(designs) // 2) + 1.0
-    figure, axes = _wrapped(len(designs), 2, size)
+    inches = 5.6 * min(2, len(designs)) + 0.6, 5.2 * -(-len(designs) // 2) + 1.0
+    figure, axes = _wrapped(len(designs), 2, inches)
     for axis, (of, part) in zip(axes, designs, strict=True):
         categories = list(dict.fromkeys(part["true"]))
         matrix = part.pivot(index="true", columns="reported", values="probability")
