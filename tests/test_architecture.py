@@ -87,7 +87,7 @@ def imports(file: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}: a relative import, which code_digest does not follow"
+            assert node.level == 0, f"{file}: a relative import, which code_digests does not follow"
             assert node.module
             yield node.module
             for alias in node.names:

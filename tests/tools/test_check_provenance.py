@@ -17,7 +17,12 @@ DATA, CHUNK, TABLE = "results/data/a.parquet", "results/studies/c.csv", "results
 
 def job(rule: str, inputs: list[str], output: Path | str) -> SimpleNamespace:
     """Return a job as Snakemake gives it to a script."""
-    given = {"input": inputs, "output": [output], "params": {"code": "0"}, "config": {}}
+    given = {
+        "input": inputs,
+        "output": [output],
+        "params": {"code": {"deniable": "0"}},
+        "config": {},
+    }
     return SimpleNamespace(rule=rule, **given)
 
 

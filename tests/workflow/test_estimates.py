@@ -33,7 +33,7 @@ def pattern(test, own):
 
 releases = SimpleNamespace(pattern=pattern)
 plan = SimpleNamespace(
-    code=lambda script: "",
+    code=lambda script: {{}},
     releases=releases,
     config=SimpleNamespace(seed=1),
     pattern_of_sweeps=lambda own: "(?!)",

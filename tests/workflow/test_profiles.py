@@ -11,7 +11,7 @@ import yaml
 from tests.workflow.rules import rules_of_the_workflow
 
 from reproduction.papers import ANALYSES
-from reproduction.pipeline import Resources, needs
+from reproduction.pipeline import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")
@@ -41,7 +41,7 @@ def test_each_rule_says_what_it_needs() -> None:
 def test_each_attempt_asks_for_more() -> None:
     assert profile("slurm")["retries"] >= 1
     assert profile("generic")["retries"] >= 1
-    asked = needs(Resources(3, 4000))
+    asked = needs((3, 4000))
     assert [asked["runtime"](None, attempt) for attempt in (1, 2, 3)] == [3, 6, 9]
     assert [asked["mem_mb"](None, attempt) for attempt in (1, 2, 3)] == [4000, 8000, 12000]
 

@@ -30,7 +30,7 @@ from reproduction.pipeline import (
 FOLDER = "results/releases/{release}"
 
 # Every job has one thread and the same kernels, because the order of sums changes their last bits.
-environment.settle()
+os.environ.update(environment.settings())
 os.environ[SOURCE_VARIABLE] = str(SOURCE)
 
 try:

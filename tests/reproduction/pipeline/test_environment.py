@@ -78,9 +78,8 @@ def test_a_process_uses_what_was_settled() -> None:
     assert set(threads) == {1}
 
 
-def test_what_the_caller_chose_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_do_not_depend_on_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = environment.settings()
     for name in wanted:
         monkeypatch.setenv(name, "other")
-    environment.settle()
-    assert {name: os.environ[name] for name in wanted} == wanted
+    assert environment.settings() == wanted

@@ -40,7 +40,7 @@ def snakemake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespac
         rule="count",
         input=Named(),
         output=Named(table=OUTPUT),
-        params=Named(code="0123456789abcdef", seed=7),
+        params=Named(code={"deniable": "0"}, seed=7),
         log=["results/logs/count/t.log"],
         config={"seed": 7},
         scriptdir=str(tmp_path / "scripts"),

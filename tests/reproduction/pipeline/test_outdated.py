@@ -141,7 +141,7 @@ def test_other_code_and_other_inputs_are_named(
 ) -> None:
     plan = plan_of(values)
     script = ROOT / "workflow" / "scripts" / "prepare.py"
-    parts = code_digest.parts_of(code_digest.code_digest(script))
+    parts = code_digest.code_digests(script)
     write_text("matrix.csv", "1\n")
     inputs = {
         "resources/datasets.yaml": sha256(ROOT / "resources" / "datasets.yaml"),

@@ -11,6 +11,7 @@ from deniable.errors import DataError
 from deniable.files import sha256, write_json, write_text
 from deniable.release.receipts import SUMS, receipt_of
 
+from reproduction.pipeline.code_digest import code_digests
 from reproduction.pipeline.provenance import (
     content_digest,
     provenance_path,
@@ -26,6 +27,7 @@ OTHER = "results/data/other.parquet"
 TABLE = "results/tables/counts.csv"
 RELEASES = [{"name": "tried", "mode": "test"}, {"name": "real", "mode": "production"}]
 SCRIPT = Path("script.py")
+CODE = {"deniable/records": "0123456789abcdef"}
 CONFIG = {"seed": 7, "data": {"mirror": "/somewhere"}, "releases": RELEASES}
 
 
@@ -47,7 +49,7 @@ def obtain(text: str) -> None:
 
 def making(inputs: list[str], outputs: list[str], **changed: Any) -> SimpleNamespace:
     """Return a job with the parameters of a usual rule."""
-    params = {"code": "0123456789abcdef", "epsilon": 1.0, "grid": {"p": [0.5], "k": [2]}}
+    params = {"code": CODE, "epsilon": 1.0, "grid": {"p": [0.5], "k": [2]}}
     usual = {"input": inputs, "output": outputs, "params": params, "config": CONFIG}
     return SimpleNamespace(rule="count", **(usual | changed))
 
@@ -65,7 +67,8 @@ def test_what_is_recorded() -> None:
     record = make([DATA, SOURCE], [TABLE])
     assert record["file"] == TABLE
     assert record["sha256"] == sha256(TABLE)
-    assert (record["rule"], record["code"], record["seed"]) == ("count", "0123456789abcdef", 7)
+    assert (record["rule"], record["parts"], record["seed"]) == ("count", CODE, 7)
+    assert len(record["code"]) == 16
     assert record["inputs"] == {DATA: sha256(DATA), SOURCE: sha256(SOURCE)}
     assert record["data"] == {RAW: {"kind": "original", "sha256": sha256(RAW)}}
     assert record["unrecorded"] == []
@@ -98,7 +101,7 @@ def test_records_of_a_published_file_do_not_rest_on_the_surrogate() -> None:
 
 def test_settings_and_config_are_told_apart_by_their_values_alone() -> None:
     first = make([SOURCE], [TABLE])
-    order = {"grid": {"k": [2], "p": [0.5]}, "epsilon": 1.0, "code": "0123456789abcdef"}
+    order = {"grid": {"k": [2], "p": [0.5]}, "epsilon": 1.0, "code": CODE}
     elsewhere = CONFIG | {"data": {"mirror": "/elsewhere"}}
     assert make([SOURCE], [TABLE], params=order, config=elsewhere) == first
     other = make([SOURCE], [TABLE], params=order | {"epsilon": 2.0})
@@ -212,14 +215,12 @@ def test_a_folder_is_the_list_of_its_files() -> None:
     assert content_digest(folder) != hashlib.sha256(lines.encode()).hexdigest()
 
 
-def test_a_rule_without_a_digest_of_code_gets_that_of_its_script() -> None:
-    found = [
-        make([SOURCE], [TABLE], params={"code": code})["code"]
-        for code in (None, "", "fedcba987654")
-    ]
-    assert found[0] == found[1]
-    assert len(found[0]) == 16
-    assert found[2] == "fedcba987654"
+def test_a_rule_without_digests_of_code_gets_those_of_its_script() -> None:
+    without, with_digests = ({"code": code} for code in (None, CODE))
+    found = make([SOURCE], [TABLE], params=without)
+    assert found["parts"] == code_digests(SCRIPT)
+    assert len(found["code"]) == 16
+    assert make([SOURCE], [TABLE], params=with_digests)["code"] != found["code"]
 
 
 # -- releases that are made once -------------------------------------------------------------------

@@ -16,7 +16,6 @@ from .plan import (
     MIRROR_VARIABLE as MIRROR_VARIABLE,
     SECONDS as SECONDS,
     SIMULATION as SIMULATION,
-    Resources as Resources,
     RunPlan as RunPlan,
     needs as needs,
 )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import deniable
-from deniable.files import read_json, write_json, write_text
+from deniable.files import write_text
 
 PACKAGES = {"deniable": Path(deniable.__file__).parent, "reproduction": Path(__file__).parents[1]}
 COMPUTING_PACKAGES = (
@@ -26,7 +26,6 @@ COMPUTING_PACKAGES = (
     *("rdata", "scikit-learn", "scipy"),
 )
 RECORDED_PACKAGES = (*COMPUTING_PACKAGES, "pydantic", "snakemake")
-PARTS = Path(".snakemake/code")  # folder with the parts of each digest, for `parts_of`
 CACHE = Path(".snakemake/syntax_trees.json")
 """Digest and imports of each file, by its SHA-256: parsing 400 files takes more than a second."""
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -41,33 +40,21 @@ class Tree(NamedTuple):
     imports: list[str]
 
 
-def code_digest(script: Path | str, *entries: Any) -> str:
-    """Return a digest of all code that a `script` uses, for the parameters of its rule.
+def code_digests(script: Path | str, *entries: Any) -> dict[str, str]:
+    """Return a digest of each part of the code that a `script` uses, for its rule's parameters.
 
-    The digest follows import statements. Of the papers it covers modules, of other packages whole
-    top-level folders. It leaves out the package `reproduction.pipeline`, which computes no results.
-    The `entries` are dataclasses of `reproduction.study.catalog`, or collections of them. The
-    digest covers their values and all code that they name as "module:function", but not catalogs
-    as a whole.
+    The parts follow from import statements. Of the papers they are modules, of other packages whole
+    top-level folders. They leave out the package `reproduction.pipeline`, which computes no
+    results. The `entries` are dataclasses of `reproduction.study.catalog`, or collections of them.
+    The digests cover their values and all code that they name as "module:function", but not
+    catalogs as a whole.
     """
     source, said = syntax_tree(Path(script).read_bytes()), repr(entries)
     parts = _reached(filter(None, map(_part, [*_PLACE.findall(said), *source.imports])))
     found = {PYTHON: _python(), f"scripts/{Path(script).name}": source.digest}
     if entries:
         found[ENTRIES] = digest_of(said)
-    found |= {_label(part): _digest(part) for part in sorted(parts)}
-    digest = digest_of(json.dumps(found))
-    if not (file := PARTS / f"{digest}.json").exists():
-        with suppress(OSError):  # then the parts are not recorded with the results
-            write_json(file, found)
-    return digest
-
-
-def parts_of(digest: str) -> dict[str, str]:
-    """Return the digest of each part of the code with a `digest`; empty if no run stored them."""
-    with suppress(OSError, ValueError):
-        return dict(read_json(PARTS / f"{digest}.json"))
-    return {}
+    return found | {_label(part): _digest(part) for part in sorted(parts)}
 
 
 def changed_code(recorded: Mapping[str, str]) -> list[str]:

@@ -54,11 +54,6 @@ def settings(simd: dict[str, list[str]] | None = None) -> dict[str, str]:
     return chosen | {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": " ".join(left_out)}
 
 
-def settle() -> None:
-    """Set the environment variables for all processes that this process starts."""
-    os.environ.update(settings())
-
-
 def check_writable(folder: Path) -> None:
     """Check that results can be written into a `folder`, and that its disk is not full.
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from deniable.datasets import AnyDataset, load_manifest
 from deniable.errors import ConfigError, DataError
@@ -18,7 +18,7 @@ from deniable.release import LEDGER_VARIABLE
 from deniable.validation import Strict
 
 from reproduction.papers import ANALYSES, FIGURES, STUDIES, TABLES
-from reproduction.pipeline.code_digest import code_digest
+from reproduction.pipeline.code_digest import code_digests
 from reproduction.pipeline.config import Config, message, validate
 from reproduction.pipeline.environment import check_writable, keep_from_others
 from reproduction.pipeline.provenance import SOURCE_SUFFIX, read_provenance
@@ -34,23 +34,18 @@ ESTIMATES = (  # files of the estimates of each release
 ITEM_ESTIMATES = ("item_sets.csv", "item_rules.csv")  # of releases with `item_sets`
 
 
-class Resources(NamedTuple):
-    """Resources of a job at its first attempt."""
-
-    minutes: int  # time limit
-    memory_mb: int  # memory limit in MB
-
-
-SECONDS = Resources(3, 1000)  # for jobs that take seconds and 200 to 300 MB
-MINUTES = Resources(15, 1500)  # for jobs that may take minutes and up to 500 MB
-SIMULATION = Resources(30, 1500)  # for a chunk; a user's value of ``chunks`` may make it larger
+# Limits of time in minutes and of memory in MB, at the first attempt.
+SECONDS = 3, 1000  # for jobs that take seconds and 200 to 300 MB
+MINUTES = 15, 1500  # for jobs that may take minutes and up to 500 MB
+SIMULATION = 30, 1500  # for a chunk; a user's value of ``chunks`` may make it larger
 
 
-def needs(resources: Resources) -> Mapping[str, Callable[[Any, int], int]]:
-    """Return the `resources` of a rule; the n-th attempt requests n times as much as the first."""
+def needs(limits: tuple[int, int]) -> Mapping[str, Callable[[Any, int], int]]:
+    """Return the resources of a rule; the n-th attempt requests n times the first `limits`."""
+    minutes, memory_mb = limits
     return {
-        "runtime": lambda wildcards, attempt: attempt * resources.minutes,
-        "mem_mb": lambda wildcards, attempt: attempt * resources.memory_mb,
+        "runtime": lambda wildcards, attempt: attempt * minutes,
+        "mem_mb": lambda wildcards, attempt: attempt * memory_mb,
     }
 
 
@@ -103,9 +98,9 @@ class RunPlan:
             *self.released(),
         ]
 
-    def code(self, script: str, *entries: Any) -> str:
-        """Return the digest of a `script`, of `entries` of catalogs, and of all code they use."""
-        return code_digest(self.root / "workflow" / "scripts" / script, *entries)
+    def code(self, script: str, *entries: Any) -> dict[str, str]:
+        """Return digests of a `script`, of `entries` of catalogs, and of all code they use."""
+        return code_digests(self.root / "workflow" / "scripts" / script, *entries)
 
     def settings(self, section: str, name: str) -> dict[str, Any]:
         """Return the settings with a `name` in a `section` of the config, as plain values."""

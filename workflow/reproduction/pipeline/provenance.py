@@ -17,7 +17,7 @@ from typing import Any
 from deniable.errors import DataError
 from deniable.files import MARK_OF_FOLDERS, read_json, remove_leftovers, sha256, write_json
 
-from reproduction.pipeline.code_digest import code_digest, digest_of, parts_of, versions
+from reproduction.pipeline.code_digest import code_digests, digest_of, versions
 
 SOURCE_VARIABLE = "DENIABLE_SOURCE"
 """Environment variable with the folder of the workflow's own files."""
@@ -141,18 +141,17 @@ def verified(paths: Iterable[str]) -> list[Verified]:
 
 def _about(snakemake: Any, script: Path, inputs: Sequence[Verified]) -> Record:
     params, config = dict(snakemake.params.items()), snakemake.config
-    code = params.get("code")
-    settings = {key: value for key, value in params.items() if key != "code"}
-    digest = code or code_digest(script)
+    code = params.pop("code", None)
+    parts = code_digests(script) if code is None else dict(code)
     unrecorded = [each.label for each in inputs if each.record is None]
     return {
         "rule": snakemake.rule,
         # A rule without a digest of code is never re-run because of newer code.
-        "made_once": not code,
-        "code": digest,
-        "parts": parts_of(digest),
-        "settings": _digest_of_values(settings),
-        "asked": settings,
+        "made_once": code is None,
+        "code": digest_of(json.dumps(parts)),
+        "parts": parts,
+        "settings": _digest_of_values(params),
+        "asked": params,
         # The seed of the run, also for jobs without randomness. Production releases have none.
         "seed": params.get("seed", config.get("seed")),
         "config": _digest_of_values({k: v for k, v in config.items() if k not in PLACES}),
