@@ -19,7 +19,6 @@ import numpy as np
 
 from deniable.arrays import Floats
 from deniable.channels.base import Channel
-from deniable.channels.product import ProductChannel
 from deniable.errors import ChannelError, DeniableError, named_types, shown
 
 EDITED = "the file was edited; create it again"
@@ -119,6 +118,8 @@ KINDS: dict[str, tuple[str, dict[str, Parameter]]] = {
     "square-wave-or-missing": ("SquareWaveOrMissing", WINDOW | {"weights": WEIGHTS}),
 }
 """Class of `deniable.channels` and parameters of each kind; a class is loaded when needed."""
+ARGUMENTS = {"matrix": "entries"}  # arguments with another name than their parameter
+OPTIONAL = {"reference"}
 
 
 @named_types
@@ -127,22 +128,16 @@ def channel_to_json(channel: Channel) -> dict[str, Any]:
 
     Raises `ChannelError` if the class of the channel has no JSON form.
     """
-    if isinstance(channel, ProductChannel):
-        return {"kind": "product", "factors": [channel_to_json(each) for each in channel.factors]}
     names = [each.__name__ for each in type(channel).__mro__]
     for kind, (of, parameters) in KINDS.items():
         if of in names:
+            given = {name: getattr(channel, ARGUMENTS.get(name, name)) for name in parameters}
             return {"kind": kind} | {
-                name: form.to_json(getattr(channel, name)) for name, form in parameters.items()
+                name: parameters[name].to_json(own)
+                for name, own in given.items()
+                if own is not None
             }
-    from deniable.channels.dense import DenseChannel  # noqa: PLC0415 - loaded when needed
-
-    if not isinstance(channel, DenseChannel):
-        raise ChannelError(f"a {type(channel).__name__} has no JSON form")
-    described = {"kind": "dense", "matrix": weights_to_json(channel.entries)}
-    if channel.reference is not None:
-        described["reference"] = weights_to_json(channel.reference)
-    return described
+    raise ChannelError(f"a {type(channel).__name__} has no JSON form")
 
 
 @named_types
@@ -152,23 +147,18 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
     Raises `ChannelError` if the kind is unknown, a parameter is missing, or a number is invalid.
     """
     try:
-        match value["kind"]:
-            case "dense":
-                from deniable.channels.dense import DenseChannel  # noqa: PLC0415
-
-                matrix, given = weights_from_json(value["matrix"]), value.get("reference")
-                return DenseChannel(matrix, None if given is None else weights_from_json(given))
-            case "product":
-                return ProductChannel(tuple(map(channel_from_json, value["factors"])))
-            case kind if kind in KINDS:
-                of, parameters = KINDS[kind]
-                channel: Channel = getattr(import_module("deniable.channels"), of)(
-                    **{name: form.from_json(value[name]) for name, form in parameters.items()}
-                )
-                return channel
-            case kind:
-                allowed = ", ".join([*KINDS, "dense", "product"])
-                raise ChannelError(f"unknown kind of channel {shown(kind)}; allowed: {allowed}")
+        if (kind := value["kind"]) not in KINDS:
+            raise ChannelError(
+                f"unknown kind of channel {shown(kind)}; allowed: {', '.join(KINDS)}"
+            )
+        of, parameters = KINDS[kind]
+        arguments = {
+            ARGUMENTS.get(name, name): form.from_json(value[name])
+            for name, form in parameters.items()
+            if name not in OPTIONAL or value.get(name) is not None
+        }
+        channel: Channel = getattr(import_module("deniable.channels"), of)(**arguments)
+        return channel
     except KeyError as error:
         raise ChannelError(f"a channel's description lacks {error}; write it again") from None
     except DeniableError:
@@ -178,4 +168,10 @@ def channel_from_json(value: Mapping[str, Any]) -> Channel:
 
 
 CHANNEL = Parameter(channel_to_json, channel_from_json)
+FACTORS = Parameter(
+    lambda factors: [channel_to_json(each) for each in factors],
+    lambda factors: tuple(map(channel_from_json, factors)),
+)
 KINDS["restricted"] = "RestrictedChannel", {"inner": CHANNEL, "possible": FLAGS}
+KINDS["dense"] = "DenseChannel", {"matrix": WEIGHTS, "reference": WEIGHTS}
+KINDS["product"] = "ProductChannel", {"factors": FACTORS}
