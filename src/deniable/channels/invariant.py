@@ -96,16 +96,14 @@ def two_step_with_epsilon(proportions: npt.ArrayLike, epsilon: float) -> DenseCh
     if beyond(first) > 0:
         first = float(scipy.optimize.brentq(beyond, 0.0, first, xtol=1e-300, rtol=1e-15))
     step = 1e-15
-    while (channel := two_step(_generalized(pi.size, first), pi)).epsilon > epsilon:
+    while True:
+        odds = np.full((pi.size, pi.size), math.exp(-first))
+        np.fill_diagonal(odds, 1.0)
+        channel = two_step(DenseChannel(odds / odds.sum(axis=1, keepdims=True)), pi)
+        if channel.epsilon <= epsilon:
+            return channel
         first *= 1 - step
         step *= 2
-    return channel
-
-
-def _generalized(size: int, epsilon: float) -> DenseChannel:
-    odds = np.full((size, size), math.exp(-epsilon))
-    np.fill_diagonal(odds, 1.0)
-    return DenseChannel(odds / odds.sum(axis=1, keepdims=True))
 
 
 def resampling(proportions: npt.ArrayLike) -> KeepOrReplace:

@@ -164,14 +164,7 @@ OBTAIN_AGAIN = "download it again: snakemake --forcerun download"
 
 @validated(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class ResolvedFile:
-    """The source of the records of a file's data sets.
-
-    Parameters
-    ----------
-    kind : "published" or "surrogate"
-    sha256 : str or None
-        Digest of the published file; None for surrogates.
-    """
+    """The `kind` of a file's records, and `sha256`, the published file's digest or None."""
 
     kind: Literal["published", "surrogate"]
     sha256: str | None
