@@ -113,10 +113,9 @@ class _Attacks:
         """Return the centroids of a `column`, the first one, and the cluster of each record."""
         upper, share = self.file.upper[:1], self.epsilon / self.file.upper.size
         found = masking(method, Ranking.of(column[:, None]), k, upper, share)
-        centres, scales, memberships = found.centres[0], found.scales[0], found.clusters.memberships
-        return audit.NoisyCentroids(centres, scales, np.full_like(centres, upper[0])), memberships[
-            0
-        ]
+        ends = np.broadcast_to(upper, found.clusters.number)
+        model = audit.NoisyCentroids(found.centres[0], found.scales[0], ends)
+        return model, found.clusters.memberships[0]
 
     def _likelihood(
         self, formed: audit.ClusteredFile, method: Method

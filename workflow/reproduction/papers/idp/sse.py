@@ -11,7 +11,7 @@ Besides the four methods of the text there are:
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -44,21 +44,26 @@ class IdpSse(Simulator):
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         method, epsilon = cell["method"], float(cell["epsilon"])
-        upper = idp.domain_bounds(self.data.values, float(cell["domain_factor"]))
+        values, labels, noise = self.data.values, self.data.labels, SeededNoise(generator)
+        upper = idp.domain_bounds(values, float(cell["domain_factor"]))
+        records = values, labels, len(self.data.classes), upper
         match method:
             case "dp_median":
-                columns = [self._medians(upper, epsilon, generator, replicates)]
+                medians = idp.class_medians(*records, epsilon, generator, replicates)
+                columns = [np.array([idp.mean_sse(values, own.T[labels]) for own in medians])]
             case "dp_synthetic":
-                columns = [self._synthetic(upper, epsilon, generator, replicates)]
+                bins = idp.bins_of_domain(upper, values)
+                made = partial(idp.noisy_histograms, *records, bins=bins, epsilon=epsilon)
+                drawn = (made(noise=noise).synthesize(labels, generator) for _ in range(replicates))
+                columns = [np.array([idp.mean_sse(values, each) for each in drawn])]
             case "no_data":
-                zeros = np.zeros_like(self.data.values)
-                columns = [np.full(replicates, idp.mean_sse(self.data.values, zeros))]
+                columns = [np.full(replicates, idp.mean_sse(values, np.zeros_like(values)))]
             case "least_dp":
                 columns = [np.full(replicates, least_dp_sse(self.data, epsilon))]
             case _:
                 sizes = self.k[:1] if method == "dp" else self.k
                 maskings = (idp.masking(method, self.ranking, k, upper, epsilon) for k in sizes)
-                columns = [self._runs(found, generator, replicates) for found in maskings]
+                columns = [self._runs(found, noise, replicates) for found in maskings]
         return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
 
     @cached_property
@@ -69,31 +74,11 @@ class IdpSse(Simulator):
     def variances(self) -> Floats:
         return idp.sample_variances(self.data.values)
 
-    def _runs(self, found: idp.Masking, generator: np.random.Generator, replicates: int) -> Floats:
-        noise, at_once = SeededNoise(generator), max(DRAWS_AT_ONCE // found.centres.size, 1)
+    def _runs(self, found: idp.Masking, noise: SeededNoise, replicates: int) -> Floats:
+        at_once = max(DRAWS_AT_ONCE // found.centres.size, 1)
         parts = (min(at_once, replicates - start) for start in range(0, replicates, at_once))
         drawn = (found.noisy_centroids(noise, runs) for runs in parts)
         return np.concatenate([idp.masking_sse(found, each, self.variances) for each in drawn])
-
-    def _medians(
-        self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
-    ) -> Floats:
-        values, labels = self.data.values, self.data.labels
-        records = values, labels, len(self.data.classes), upper
-        medians = idp.class_medians(*records, epsilon, generator, replicates)
-        return np.array([idp.mean_sse(values, own.T[labels]) for own in medians])
-
-    def _synthetic(
-        self, upper: Floats, epsilon: float, generator: np.random.Generator, replicates: int
-    ) -> Floats:
-        values, labels = self.data.values, self.data.labels
-        bins, noise = idp.bins_of_domain(upper, values), SeededNoise(generator)
-        records = values, labels, len(self.data.classes), upper
-        found = []
-        for _ in range(replicates):
-            tables = idp.noisy_histograms(*records, bins=bins, epsilon=epsilon, noise=noise)
-            found.append(idp.mean_sse(values, tables.synthesize(labels, generator)))
-        return np.array(found)
 
 
 def least_dp_sse(data: NumericMicrodata, epsilon: float) -> float:
