@@ -17,7 +17,7 @@ Import the names for your own programs from here. Each is loaded when it is firs
   `survey_estimate`
 - privacy: `exact_epsilon`, `column_epsilon`, `audit_sampler`; breaches and amplification
   `find_breaches`, `largest_posterior`, `smallest_posterior`, `largest_parity`
-- tables: `LogLinearModel`, `two_step_estimate`, `consistent_tables`, `channel_test`
+- tables: `Independence`, `two_step_estimate`, `consistent_tables`, `channel_test`
 - protocols: `protocol_from_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
   `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; for item sets
   `item_set_supports`, `rule_confidences`, `frequent_item_sets`; with messages between parties

@@ -27,7 +27,7 @@ from .channels import (
     write_channel as write_channel,
 )
 from .contingency import (
-    LogLinearModel as LogLinearModel,
+    Independence as Independence,
     channel_test as channel_test,
     consistent_tables as consistent_tables,
     two_step_estimate as two_step_estimate,

@@ -14,8 +14,8 @@ import deniable
 from deniable import CollectedPlan, Released, StrataPlan, randomize
 from deniable.analysis import many_tables, with_full_precision
 from deniable.contingency.consistency import NoisyTable, consistent_tables, largest_disagreement
-from deniable.contingency.log_linear import nearest_tables
 from deniable.contingency.many_tables import NOTHING
+from deniable.contingency.two_step import nearest_tables
 from deniable.errors import DeniableError
 from deniable.files import read_table, write_table
 from deniable.pram import StratifiedProtocol

@@ -10,7 +10,6 @@ import pytest
 from deniable.channels import KeepOrReplace
 from deniable.contingency import many_tables
 from deniable.contingency.independence import channel_test
-from deniable.contingency.log_linear import LogLinearModel
 from deniable.contingency.many_tables import (
     LEVEL,
     NOTHING,
@@ -20,6 +19,7 @@ from deniable.contingency.many_tables import (
     benjamini_hochberg,
     independence_of_tables,
 )
+from deniable.contingency.two_step import Independence
 
 
 def tables_of(records: int, keep: float = 0.5, seed: int = 1) -> list[TableToTest]:
@@ -46,7 +46,7 @@ def test_each_table_is_tested_with_its_channel() -> None:
     assert tests.loc[0, "rejected_holm"]
     assert tests["rejected"].sum() <= 3
     for row, table in enumerate(tables):
-        found = channel_test(table.counts, table.channel, LogLinearModel.independence(table.shape))
+        found = channel_test(table.counts, table.channel, Independence(table.shape))
         assert tests.loc[row, "statistic"] == pytest.approx(float(found.statistic), rel=1e-9)
         assert tests.loc[row, "p_value"] == pytest.approx(float(found.p_value), rel=1e-9)
         assert tests.loc[row, "degrees_of_freedom"] == found.degrees_of_freedom

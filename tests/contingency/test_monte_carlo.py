@@ -11,7 +11,6 @@ from scipy import stats
 
 from deniable.arrays import Floats
 from deniable.channels import KeepOrReplace
-from deniable.contingency.log_linear import LogLinearModel, two_step_estimate
 from deniable.contingency.monte_carlo import (
     LaplaceRelease,
     RandomizedRelease,
@@ -20,9 +19,10 @@ from deniable.contingency.monte_carlo import (
     monte_carlo_test,
     test_against_true_statistic as true_statistic_test,
 )
+from deniable.contingency.two_step import Independence, two_step_estimate
 from deniable.errors import DeniableError
 
-MODEL = LogLinearModel.independence((2, 2))
+MODEL = Independence((2, 2))
 EVEN = np.full(4, 0.25)
 
 
@@ -259,7 +259,7 @@ def test_critical_values_of_a_quadratic_form_hold_in_large_tables_alone(
     attributes: int, per_cell: int, least: float, most: float
 ) -> None:
     """[rrba], 7.3.1, for even tables: there each weight of the form is 1 + variance / expected."""
-    model = LogLinearModel.independence((2,) * attributes)
+    model = Independence((2,) * attributes)
     cells, tables, release = 2**attributes, 20_000, LaplaceRelease(8.0)
     rng = np.random.default_rng(20_261_127)
     true = rng.multinomial(per_cell * cells, np.full(cells, 1 / cells), tables)

@@ -13,7 +13,7 @@ from scipy import optimize, stats
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.channels.protocols import HadamardResponse, ProjectiveGeometry, SubsetSelection
 from deniable.contingency import (
-    LogLinearModel,
+    Independence,
     RandomizedRelease,
     channel_test,
     monte_carlo_test,
@@ -38,7 +38,7 @@ WIDER = DenseChannel(
 COIN = KeepOrReplace.uniform(2, 0.6)
 OF_SPLIT = np.array([0, 0, 1, 2, 2])
 SPLIT = DenseChannel(THREE.entries[:, OF_SPLIT] * np.array([0.3, 0.7, 1.0, 0.6, 0.4]))
-INDEPENDENT = LogLinearModel.independence((2, 3))
+INDEPENDENT = Independence((2, 3))
 TWO_WIDE = ProductChannel((WIDE, WIDER))
 
 
@@ -211,8 +211,8 @@ def test_hadamard_response_has_more_power_than_generalized_randomized_response()
     """
     rng, records = np.random.default_rng(24), 8000
     halves = np.kron([1, 1, -1, -1], [1, 1, -1, -1])
-    four_by_four = LogLinearModel.independence((4, 4)), (1 + 0.3 * halves) / 16
-    binary = LogLinearModel.independence((2,) * 4), proportions(4, "uniform", 0.3)
+    four_by_four = Independence((4, 4)), (1 + 0.3 * halves) / 16
+    binary = Independence((2,) * 4), proportions(4, "uniform", 0.3)
     wide, square = (
         HadamardResponse.of_epsilon(16, 1.0),
         KeepOrReplace.uniform(16, keep_for_epsilon([16], 1.0)),

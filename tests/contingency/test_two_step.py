@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from deniable.contingency.log_linear import LogLinearModel, nearest_tables, two_step_estimate
 from deniable.contingency.programs import nearest_table_by_program
+from deniable.contingency.two_step import Independence, nearest_tables, two_step_estimate
 from deniable.errors import DeniableError
 
 SEEDED = settings(deadline=None, max_examples=60, derandomize=True)
@@ -73,7 +73,7 @@ def test_a_hundred_thousand_tables_in_half_a_second() -> None:
 
 def test_step_two_fits_the_nearest_tables() -> None:
     noisy = np.random.default_rng(8).normal(20, 20, (5, 8))
-    model = LogLinearModel((2, 2, 2), ((0, 1), (0, 2), (1, 2)))
+    model = Independence((2, 2, 2))
     nearest, fitted = two_step_estimate(noisy, 160, model)
     np.testing.assert_array_equal(nearest, nearest_tables(noisy, 160))
     np.testing.assert_array_equal(fitted, model.fit(nearest))

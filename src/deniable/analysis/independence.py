@@ -13,7 +13,7 @@ from deniable.analysis.many_tables import ManyTableEstimates, listed
 from deniable.analysis.scores import Scores, factors
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
-    LogLinearModel,
+    Independence,
     RandomizedRelease,
     TableToTest,
     adjusted_for_number,
@@ -117,7 +117,7 @@ class IndependenceTests(ManyTableEstimates):
                 (counted,) = self.responses.count([table.reports])
                 release = RandomizedRelease(table.channel)
                 noisy, null = release.estimated(counted.tally), table.cells.shape
-                model, generator = LogLinearModel.independence(null), np.random.default_rng(seed)
+                model, generator = Independence(null), np.random.default_rng(seed)
                 found = asdict(monte_carlo_test(noisy, counted.records, release, model, generator))
                 about = {"columns": table.label, "records": counted.records}
                 rows.append(about | {name: values[0] for name, values in found.items()})
@@ -139,7 +139,7 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
     if not _few(table):
         return _by_scores(table, protected, seed)
     (counted,) = protected.count([table.reports], weight)
-    null = LogLinearModel.independence(table.cells.shape)
+    null = Independence(table.cells.shape)
     if counted.weighted is not None:
         found, by = weighted_channel_test(counted.weighted, table.channel, null), "F, by weights"
         if not found.valid:

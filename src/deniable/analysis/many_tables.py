@@ -12,7 +12,7 @@ from deniable.analysis.base import ReleaseSource
 from deniable.analysis.estimator import Estimator
 from deniable.arrays import Flags, Floats
 from deniable.contingency import (
-    LogLinearModel,
+    Independence,
     NoisyTable,
     consistent_tables,
     marginal,
@@ -95,7 +95,7 @@ class ManyTableEstimates(ReleaseSource):
     def two_step(self, tables: Tables | None = None, *, weight: str | None = None) -> pd.DataFrame:
         """Return the nearest non-negative tables, and the independence models fitted to these.
 
-        See [rrba], section 6, and `deniable.contingency.log_linear_estimate`. There is one row per
+        See [rrba], section 6, and `deniable.contingency.two_step_estimate`. There is one row per
         cell of a table: ``columns`` and ``values``, joined by " x "; ``estimate``; ``nearest``,
         which is not negative and sums to 1; ``independent``, expected if the columns were
         independent. ``attrs["left_out"]`` has the tables left out, with the reasons. `tables` and
@@ -106,7 +106,7 @@ class ManyTableEstimates(ReleaseSource):
         for shape in dict.fromkeys(each.proportions.shape for each in estimates):
             alike = [each for each in estimates if each.proportions.shape == shape]
             noisy = np.array([each.noisy.reshape(-1) for each in alike])
-            found = two_step_estimate(noisy, 1.0, LogLinearModel.independence(shape))
+            found = two_step_estimate(noisy, 1.0, Independence(shape))
             for each, nearest, fitted in zip(alike, *found, strict=True):
                 steps[each.names] = {"nearest": nearest, "independent": fitted}
         return _by_cell(estimates, [steps[each.names] for each in estimates], left_out)

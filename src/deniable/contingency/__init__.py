@@ -1,4 +1,4 @@
-"""Fit log-linear models, make tables consistent, and test independence through a channel."""
+"""Fit the model of independence, make tables consistent, and test independence."""
 
 import lazy_loader
 

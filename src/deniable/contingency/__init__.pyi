@@ -13,11 +13,6 @@ from .independence import (
     channel_test as channel_test,
     weighted_channel_test as weighted_channel_test,
 )
-from .log_linear import (
-    LogLinearModel as LogLinearModel,
-    nearest_tables as nearest_tables,
-    two_step_estimate as two_step_estimate,
-)
 from .many_tables import (
     TableToTest as TableToTest,
     adjusted_for_number as adjusted_for_number,
@@ -34,3 +29,8 @@ from .monte_carlo import (
     test_against_true_statistic as test_against_true_statistic,
 )
 from .programs import nearest_table_by_program as nearest_table_by_program
+from .two_step import (
+    Independence as Independence,
+    nearest_tables as nearest_tables,
+    two_step_estimate as two_step_estimate,
+)

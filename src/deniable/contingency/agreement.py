@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from deniable.arrays import Counts, Floats
-from deniable.contingency.log_linear import subsets
+from deniable.contingency.two_step import subsets
 
 Names = tuple[str, ...]
 Tables = Mapping[Names, Floats]

@@ -41,7 +41,7 @@ from deniable.contingency.agreement import (
     nearest_agreeing,
     numbered,
 )
-from deniable.contingency.log_linear import effect_columns, subsets
+from deniable.contingency.two_step import effect_columns, subsets
 from deniable.errors import DeniableError, named_types, refuse_unknown
 
 Norm = Literal["l2", "l1"]
@@ -168,7 +168,7 @@ def _all_effects(shape: tuple[int, ...]) -> Floats:
     The effect of a marginal is spread evenly over the other attributes.
     """
     spread = [1 / size for size in shape]
-    return np.hstack([effect_columns(shape, axes, spread) for axes in subsets(range(len(shape)))])
+    return effect_columns(shape, subsets(range(len(shape))), spread)
 
 
 def _sizes(tables: Sequence[NoisyTable]) -> dict[str, int]:

@@ -1,16 +1,16 @@
-"""Test independence, and other log-linear models, adjusted for the channel.
+"""Test independence, adjusted for the channel.
 
 **The test.** If a population has the cell proportions pi, its randomized values have the
-proportions P' pi. The null model (`deniable.contingency.log_linear`) is fitted to the values by
+proportions P' pi. The null model (`deniable.contingency.two_step`) is fitted to the values by
 maximum likelihood through the channel, and their counts are compared with the expected ones,
 
     X^2 = sum over v of (N_v - n lambda_v)^2 / (n lambda_v),   lambda = P' pi(fitted).
 
 The values are multinomial ([pram], (1.1)) and the null is a smooth family of lambdas. So X^2 is
-Rao's score statistic. Its limit is chi-squared, with the degrees of freedom of the log-linear model
-for original values. Nothing is inverted, clipped or projected. If the table is projected first
-([rrba], 7.3), the statistic has another distribution, which must be simulated. [local_chi_squared]
-has earlier chi-squared tests under local differential privacy.
+Rao's score statistic. Its limit is chi-squared, with the degrees of freedom of the test of
+original values. Nothing is inverted, clipped or projected. If the table is projected first ([rrba],
+7.3), the statistic has another distribution, which must be simulated. [local_chi_squared] has
+earlier chi-squared tests under local differential privacy.
 
 **More randomized values than cells.** Then some deviations of the counts cannot come from any
 original table. The sum above would also test the channel, with more degrees of freedom and less
@@ -64,7 +64,7 @@ import scipy
 from deniable.arrays import ROUNDING, Counts, Flags, Floats, Positions, at_least, quotients
 from deniable.channels import Channel
 from deniable.contingency import likelihood
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.two_step import Independence, effect_columns, subsets
 from deniable.errors import DeniableError, named_types
 from deniable.estimation import WeightedCounts
 
@@ -114,13 +114,13 @@ class ChannelTest:
 def channel_test(
     reports: npt.ArrayLike,
     channel: Channel,
-    model: LogLinearModel,
+    model: Independence,
     *,
     generator: np.random.Generator | None = None,
     tables: int = MONTE_CARLO_TABLES,
     enough: int | None = None,
 ) -> ChannelTest:
-    """Test a log-linear model from randomized values, adjusted for their channel.
+    """Test independence from randomized values, adjusted for their channel.
 
     A `DeniableError` is raised if the model leaves nothing to test, the channel is singular or does
     not fit the model, or the counts are invalid.
@@ -131,8 +131,8 @@ def channel_test(
         Counts of randomized values, not estimates. For a product channel they are the cells of
         `Channel.report_shape`.
     channel : Channel over the joint cells, not singular
-    model : LogLinearModel
-        The null, such as `LogLinearModel.independence(shape)`.
+    model : Independence
+        The null.
     generator : numpy.random.Generator, optional
         Draws Monte Carlo tables if the rule of validity fails. Without it p-values are NaN.
     tables : int, >= 1
@@ -144,13 +144,13 @@ def channel_test(
     --------
     >>> from deniable.channels import KeepOrReplace
     >>> channel = KeepOrReplace.uniform(4, keep=0.5)
-    >>> model = LogLinearModel.independence((2, 2))
+    >>> model = Independence((2, 2))
     >>> found = channel_test([360, 240, 200, 200], channel, model)
     >>> round(float(found.p_value), 4), bool(found.valid)
     (0.0228, True)
     """
     if model.degrees_of_freedom < 1:
-        raise DeniableError("the model fits every table; test a model without some interaction")
+        raise DeniableError("the model fits every table; give two attributes with two categories")
     if tables < 1:
         raise DeniableError(f"{tables} Monte Carlo tables give no p-value; draw at least 1")
     if enough is not None and enough < 1:
@@ -180,9 +180,9 @@ def channel_test(
 
 
 def weighted_channel_test(
-    counts: WeightedCounts, channel: Channel, model: LogLinearModel
+    counts: WeightedCounts, channel: Channel, model: Independence
 ) -> ChannelTest:
-    """Test a log-linear model from randomized records with weights, adjusted for their channel.
+    """Test independence from randomized records with weights, adjusted for their channel.
 
     `channel_test` of `WeightedCounts.effective` checks the rule of validity, and its errors apply.
     If the rule fails, statistic and p-value are NaN. No Monte Carlo tables are drawn. The `counts`
@@ -195,7 +195,7 @@ def weighted_channel_test(
     >>> codes, weights = np.repeat(np.arange(4), 50), np.repeat([3.0, 1.0, 1.0, 3.0], 50)
     >>> counts = WeightedCounts.of_records(codes, weights, 4)
     >>> channel = KeepOrReplace.uniform(4, 0.5)
-    >>> found = weighted_channel_test(counts, channel, LogLinearModel.independence((2, 2)))
+    >>> found = weighted_channel_test(counts, channel, Independence((2, 2)))
     >>> float(found.statistic.round(2)), float(found.p_value) < 1e-6
     (40.0, True)
     """
@@ -205,12 +205,13 @@ def weighted_channel_test(
         nothing = np.array(np.nan)
         return replace(known, statistic=nothing, p_value=nothing)
     fit = likelihood.fit_through_channel(effective, channel, model)
-    design = LogLinearModel(model.shape, (tuple(range(len(model.shape))),)).design
+    spread = [size**-0.5 for size in model.shape]
+    design = effect_columns(model.shape, subsets(range(len(model.shape))), spread)
     slopes = channel.reported(likelihood.slopes_at(fit.proportions[None], design)[0]).T
     roots = np.sqrt(fit.reported)[:, None]
     apart = np.divide(slopes, roots, out=np.zeros_like(slopes), where=roots > 0)
-    # Both designs have orthonormal columns, and the larger one has all columns of the model.
-    own = np.abs(model.design.T @ design).max(axis=0, initial=0.0) > 0.5
+    # The columns of the model are the first ones of the design with all interactions.
+    own = np.arange(design.shape[1]) < model.design.shape[1]
     basis = np.linalg.qr(apart[:, own])[0]
     beyond = apart[:, ~own] - basis @ (basis.T @ apart[:, ~own])
     scores = np.divide(beyond, roots, out=np.zeros_like(beyond), where=roots > 0)
@@ -270,7 +271,7 @@ def _monte_carlo_p_values(
     records: Floats,
     reported: Floats,
     channel: Channel,
-    model: LogLinearModel,
+    model: Independence,
     tables: int,
     enough: int | None,
     generator: np.random.Generator,

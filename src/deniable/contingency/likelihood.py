@@ -1,6 +1,6 @@
-"""Fit log-linear models to randomized values by maximum likelihood through the channel.
+"""Fit the model of independence to randomized values by maximum likelihood through the channel.
 
-Original answers have the proportions pi(theta) of a log-linear model, and randomized values P' pi.
+Original answers have the proportions pi(theta) of the model, and randomized values P' pi.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.two_step import Independence
 from deniable.errors import DeniableError, SingularChannelError
 from deniable.estimation import euclidean_projection
 
@@ -46,12 +46,12 @@ class ModelFit:
     information: Floats
     converged: Flags
 
-    def distance_from_zero(self, model: LogLinearModel) -> Floats:
+    def distance_from_zero(self, model: Independence) -> Floats:
         """Return the least free marginal proportion of `model` over its standard error, (...)."""
         shares, variances = self._margins(model)
         return self._least(shares, np.sqrt(np.maximum(variances, 0.0)))
 
-    def effective_records(self, model: LogLinearModel) -> Floats:
+    def effective_records(self, model: Independence) -> Floats:
         """Return the least effective number of records of `model`'s free marginals, shape (...).
 
         A proportion s with variance V is as precise as from s (1 - s) / V original records.
@@ -63,22 +63,22 @@ class ModelFit:
         least = quotients(above, below, np.inf).min(axis=-1)
         return np.asarray(least.reshape(self.converged.shape))
 
-    def _margins(self, model: LogLinearModel) -> tuple[Floats, Floats]:
+    def _margins(self, model: Independence) -> tuple[Floats, Floats]:
         """Return the proportions in all free marginals side by side, and their variances."""
         pi = self.proportions.reshape(-1, model.cells)
         information = self.information.reshape(len(pi), *self.information.shape[-2:])
         covariance = np.linalg.inv(_ridged(information))
         slopes = slopes_at(pi, model.design)
         shares, variances = [], []
-        for axes in model.margins:
-            slope = model.margin(slopes, axes)
-            shares.append(model.margin(pi, axes))
+        for axis in range(len(model.shape)):
+            slope = model.margin(slopes, axis)
+            shares.append(model.margin(pi, axis))
             variances.append(np.sum(slope * (covariance @ slope), axis=1))
         return np.concatenate(shares, axis=-1), np.concatenate(variances, axis=-1)
 
 
 def fit_at(
-    pi: Floats, records: Floats, channel: Channel, model: LogLinearModel, converged: Any = True
+    pi: Floats, records: Floats, channel: Channel, model: Independence, converged: Any = True
 ) -> ModelFit:
     """Return the fit with original proportions `pi`, tables of the `model`, shape (..., cells).
 
@@ -96,9 +96,7 @@ def fit_at(
     )
 
 
-def fit_through_channel(
-    reports: npt.ArrayLike, channel: Channel, model: LogLinearModel
-) -> ModelFit:
+def fit_through_channel(reports: npt.ArrayLike, channel: Channel, model: Independence) -> ModelFit:
     """Return the tables of a `model` that maximize the likelihood of counts of randomized values.
 
     Fisher scoring with halved steps runs over all tables at once. `reports`, shape (..., reports),
@@ -123,13 +121,12 @@ def fit_through_channel(
     return fit_at(pi, batch.sum(axis=1), channel, model, converged.reshape(shape))
 
 
-def _scored(batch: Floats, channel: Channel, model: LogLinearModel) -> tuple[Floats, Flags]:
+def _scored(batch: Floats, channel: Channel, model: Independence) -> tuple[Floats, Flags]:
     """Return the parameters after the last scoring step, and flags of convergence."""
     records = batch.sum(axis=1)
     rough = euclidean_projection(channel.estimate(batch, "own"))
     even = (1 - EVENED) * rough + EVENED / model.cells
-    # Raking with a large tolerance suffices, because scoring continues from here.
-    theta: Floats = np.asarray(np.log(model.fit(even, tolerance=1e-3)) @ model.design)
+    theta: Floats = np.asarray(np.log(model.fit(even)) @ model.design)
     converged = np.zeros(len(batch), dtype=bool)
     running = np.arange(len(batch))
     current = _log_likelihood(batch, theta, channel, model)
@@ -184,9 +181,7 @@ def portions(tables: int, entries: int) -> Iterator[slice]:
     return (slice(start, start + at_once) for start in range(0, tables, at_once))
 
 
-def _log_likelihood(
-    batch: Floats, theta: Floats, channel: Channel, model: LogLinearModel
-) -> Floats:
+def _log_likelihood(batch: Floats, theta: Floats, channel: Channel, model: Independence) -> Floats:
     reported = channel.reported(softmax(theta @ model.design.T, axis=-1))
     with np.errstate(divide="ignore"):
         logs = np.log(reported)
@@ -199,7 +194,7 @@ def _climb(
     step: Floats,
     current: Floats,
     channel: Channel,
-    model: LogLinearModel,
+    model: Independence,
 ) -> tuple[Floats, Floats, Flags]:
     """Take a step, and halve it until the likelihood does not fall."""
     theta, current = theta.copy(), current.copy()

@@ -26,7 +26,7 @@ import scipy
 from deniable.arrays import Counts, Floats, at_least
 from deniable.channels import Channel
 from deniable.contingency.independence import MONTE_CARLO_TABLES, channel_test
-from deniable.contingency.log_linear import LogLinearModel
+from deniable.contingency.two_step import Independence
 
 LEVEL = 0.05
 ENOUGH = 50  # of 999 tables: 5 %
@@ -103,7 +103,7 @@ def _tested(
     monte_carlo_tables: int,
 ) -> pd.DataFrame:
     own = [tables[position] for position in positions]
-    model = LogLinearModel.independence(own[0].shape)
+    model = Independence(own[0].shape)
     counts = np.array([each.counts for each in own])
     freedom = model.degrees_of_freedom
     rows = pd.DataFrame({"records": counts.sum(axis=1)}, index=positions)

@@ -30,7 +30,7 @@ import scipy
 from deniable.arrays import ROUNDING, Flags, Floats, at_least
 from deniable.channels import Channel
 from deniable.contingency.independence import chi_squared, draw_tables, rounds
-from deniable.contingency.log_linear import LogLinearModel, nearest_tables, two_step_estimate
+from deniable.contingency.two_step import Independence, nearest_tables, two_step_estimate
 from deniable.errors import DeniableError, refuse_unknown
 
 SmallCells = Literal["table", "fitted", "ignore"]
@@ -136,7 +136,7 @@ def monte_carlo_test(
     noisy: npt.ArrayLike,
     records: npt.ArrayLike,
     release: NoisyRelease,
-    model: LogLinearModel,
+    model: Independence,
     generator: np.random.Generator,
     *,
     tables: int = 99,
@@ -144,7 +144,7 @@ def monte_carlo_test(
     small_cells: SmallCells = "table",
     to_the_end: bool = True,
 ) -> MonteCarloTest:
-    """Test a log-linear model on noisy tables as published in [rrba], 7.3.
+    """Test independence on noisy tables as published in [rrba], 7.3.
 
     With `LaplaceRelease` this is MCIndep; with `RandomizedRelease` it is the test of RRBA.
 
@@ -155,7 +155,7 @@ def monte_carlo_test(
     records : positive, shape (number,) or a single number
     release : NoisyRelease
         The mechanism of the noisy and of the sampled tables.
-    model : LogLinearModel
+    model : Independence
         The null.
     generator : numpy.random.Generator
         Draws the sampled tables and their noise.
@@ -171,7 +171,7 @@ def monte_carlo_test(
     --------
     >>> rng = np.random.default_rng(1)
     >>> noisy = [[120.0, 61.0, 55.0, 130.0]]
-    >>> model = LogLinearModel.independence((2, 2))
+    >>> model = Independence((2, 2))
     >>> monte_carlo_test(noisy, 366, LaplaceRelease(8.0), model, rng).rejected
     array([ True])
     """
@@ -198,7 +198,7 @@ def monte_carlo_test(
 
 
 def asymptotic_test(
-    noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel, *, level: float = 0.05
+    noisy: npt.ArrayLike, records: npt.ArrayLike, model: Independence, *, level: float = 0.05
 ) -> Flags:
     """Return whether the null `model` is rejected at the critical value for tables without noise.
 
@@ -210,7 +210,7 @@ def asymptotic_test(
 
 
 def test_against_true_statistic(
-    noisy: npt.ArrayLike, true: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel
+    noisy: npt.ArrayLike, true: npt.ArrayLike, records: npt.ArrayLike, model: Independence
 ) -> Flags:
     """Test noisy tables with the statistics of their original tables as critical values.
 
@@ -222,7 +222,7 @@ def test_against_true_statistic(
 
     Examples
     --------
-    >>> model = LogLinearModel.independence((2, 2))
+    >>> model = Independence((2, 2))
     >>> tables = [[35, 15, 15, 35], [25, 25, 25, 25]]
     >>> test_against_true_statistic(tables, [30, 20, 20, 30], 100, model)
     array([ True, False])
@@ -230,7 +230,7 @@ def test_against_true_statistic(
     return np.asarray(_of_nearest(noisy, records, model) > _of_nearest(true, records, model))
 
 
-def _of_nearest(noisy: npt.ArrayLike, records: npt.ArrayLike, model: LogLinearModel) -> Floats:
+def _of_nearest(noisy: npt.ArrayLike, records: npt.ArrayLike, model: Independence) -> Floats:
     values = np.asarray(noisy, dtype=float)
     return _two_steps(nearest_tables(values, records), records, model, "ignore")[0]
 
@@ -252,7 +252,7 @@ def critical_rank(tables: int, level: float) -> int:
 
 
 def _two_steps(
-    noisy: Floats, records: npt.ArrayLike, model: LogLinearModel, small_cells: SmallCells
+    noisy: Floats, records: npt.ArrayLike, model: Independence, small_cells: SmallCells
 ) -> tuple[Floats, Floats, Flags]:
     """Return the statistic, the fitted counts, and flags of counts that are too small."""
     nearest, fitted = two_step_estimate(noisy, records, model)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.contingency.log_linear import positive_totals
+from deniable.contingency.two_step import positive_totals
 from deniable.errors import DeniableError, from_extras
 
 with from_extras():

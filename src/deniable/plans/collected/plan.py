@@ -14,7 +14,7 @@ import scipy
 
 from deniable.arrays import Floats, quotients
 from deniable.channels import fraction_from_json, fraction_to_json, refuse_bad_budget
-from deniable.contingency import LogLinearModel
+from deniable.contingency import Independence
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.plans.auditing import AUDIT_COLUMNS, EVERY_ENTRY, Ratios
@@ -336,7 +336,7 @@ def _ratios(keep: float, cells: int, floor: float) -> Ratios:
 
 def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     """Return the p-value and Cramér's V of Pearson's test of independence."""
-    expected = LogLinearModel.independence(proportions.shape).fit(proportions.reshape(-1))
+    expected = Independence(proportions.shape).fit(proportions.reshape(-1))
     distance = quotients((proportions.reshape(-1) - expected) ** 2, expected)
     # Categories without a record do not count.
     axes = set(range(proportions.ndim))
@@ -344,7 +344,7 @@ def _pearson(proportions: Floats, records: int) -> dict[str, float]:
     sizes = [int(np.count_nonzero(marginal)) for marginal in marginals]
     if min(sizes) < 2:
         return {"original_p_value": np.nan, "original_cramers_v": np.nan}
-    freedom = LogLinearModel.independence(sizes).degrees_of_freedom
+    freedom = Independence(tuple(sizes)).degrees_of_freedom
     v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if proportions.ndim == 2 else np.nan
     p_value = float(scipy.special.chdtrc(freedom, records * distance.sum()))
     return {"original_p_value": p_value, "original_cramers_v": v}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deniable.channels import KeepOrReplace
-from deniable.contingency import LogLinearModel, nearest_tables, two_step_estimate
+from deniable.contingency import Independence, nearest_tables, two_step_estimate
 from deniable.rrba.questions import make_views
 from deniable.rrba.tables import answer_epsilon, claimed_epsilon
 
@@ -87,6 +87,6 @@ def test_fractions_of_the_two_steps_are_those_of_the_library() -> None:
         np.testing.assert_allclose(
             nearest_tables(list(noisy), total), [float(x) for x in nearest], atol=1e-12
         )
-        model = LogLinearModel.independence((2, 2))
+        model = Independence((2, 2))
         _, fitted = two_step_estimate(list(noisy), total, model)
         np.testing.assert_allclose(fitted, [float(x) for x in independent(nearest)], atol=1e-9)

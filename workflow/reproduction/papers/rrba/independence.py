@@ -178,7 +178,7 @@ def _decisions(
     replicates: int,
 ) -> dict[str, Flags]:
     """Return the trials that each method rejects, and trials with a valid channel-aware test."""
-    records, model = cell["n"], contingency.LogLinearModel.independence((2,) * cell["k"])
+    records, model = cell["n"], contingency.Independence((2,) * cell["k"])
     true, local = generator.multinomial(records, pi, replicates), releases["rrba"]
     noisy = releases["mcindep"].release(true, generator)
     reports = local.channel.randomize_counts(true, generator)
