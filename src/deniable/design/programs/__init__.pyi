@@ -4,10 +4,7 @@ from .central_path import (
 )
 from .concave import Concave as Concave
 from .interior_point import Descent as Descent, Interior as Interior, interior as interior
-from .linear import (
-    Bounded as Bounded,
-    Constraints as Constraints,
-)
+from .linear import Constraints as Constraints
 from .losses import (
     EstimatorName as EstimatorName,
     InverseVariance as InverseVariance,
@@ -26,6 +23,7 @@ from .relaxation import (
     weighted_hessian as weighted_hessian,
 )
 from .requirements import (
+    Bounded as Bounded,
     Cost as Cost,
     Group as Group,
     Kind as Kind,

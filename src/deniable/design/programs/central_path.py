@@ -15,10 +15,9 @@ from scipy import linalg
 from deniable.arrays import Floats, Positions
 from deniable.design.programs import relaxation
 from deniable.design.programs.interior_point import to_boundary
-from deniable.design.programs.linear import Bounded
 from deniable.design.programs.losses import InverseVariance, excesses
 from deniable.design.programs.relaxation import Program, decomposition, information, members
-from deniable.design.programs.requirements import Polytope
+from deniable.design.programs.requirements import Bounded, Polytope
 
 NEWTON_STEPS = 6  # largest number at one weight and one set of staircases
 TAKEN_IN = 256  # staircases added at a time

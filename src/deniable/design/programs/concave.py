@@ -18,9 +18,9 @@ import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.design.programs.linear import Bounded, Constraints
+from deniable.design.programs.linear import Constraints
 from deniable.design.programs.losses import ReportsVariance
-from deniable.design.programs.requirements import Polytope, padded
+from deniable.design.programs.requirements import Bounded, Polytope, padded
 
 PROPAGATIONS = 30
 TANGENT_STEPS = 50

@@ -4,7 +4,6 @@ HiGHS is called directly, not through cvxpy or SciPy, because a search solves hu
 over the same constraints, each a few steps from the last solution.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,11 +95,3 @@ class Constraints:
         own = np.where(reduced > 0, reduced * lowest, 0.0)
         own[reduced < 0] = reduced[reduced < 0] * highest[reduced < 0]
         return x, float(self._limits @ prices + own.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Bounded:
-    """The best matrix `P` that was found, and a lower `bound` of the loss of feasible ones."""
-
-    P: Floats
-    bound: float

@@ -9,15 +9,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from deniable.arrays import Flags, Floats, Sparse
 from deniable.channels import MAX_EPSILON
-from deniable.design.programs.linear import Bounded, Constraints
 from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.design.programs.linear import Constraints
 
 Floors = float | Sequence[float] | Mapping[int, float]
 """One number for all categories, one for each in order, or numbers for some by position."""
@@ -194,6 +196,14 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
+class Bounded:
+    """The best matrix `P` that was found, and a lower `bound` of the loss of feasible ones."""
+
+    P: Floats
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
 class Polytope:
     """The matrices of `size` categories that meet requirements; no variable is negative.
 
@@ -325,7 +335,9 @@ class Polytope:
         return sparse.block_array(blocks, format="csr")
 
     @cached_property
-    def _above_floors(self) -> Constraints:
+    def _above_floors(self) -> "Constraints":
+        from deniable.design.programs.linear import Constraints  # noqa: PLC0415 - needs an extra
+
         left, right, equal_left, equal_right = self.without("epsilon").constraints
         left = left @ self._change
         if math.isfinite(self.ratio):
