@@ -51,7 +51,7 @@ def test_the_page_can_be_carried_out(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert set(released.margins()["column"]) == {"sex", "town", "smokes"}
     assert len(list(Path("state").glob("*.jsonl"))) == 90
     for update in ("pooled", "first"):
-        fake = pd.DataFrame(Released(f"by-{update}/test").responses.answers)["fake"]
+        fake = pd.read_csv(f"by-{update}/test/answers.csv", dtype=str)["fake"]
         assert fake.nunique() > 2  # tables follow the answers
         assert np.isfinite(read_plan(f"{update}.json").epsilon)
 
@@ -162,7 +162,6 @@ def test_three_processes_make_a_public_folder(folder: Path, answers: Any, size: 
     assert released.records == RECORDS
     assert released.margins()["estimate"].notna().all()
     assert read_plan("plan.json").audit()["holds"].all()
-    assert len(answers_of(folder / "pub")) > 0
 
 
 def test_messages_are_counted_once_and_a_client_repeats_its_answer(
