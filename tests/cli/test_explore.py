@@ -81,9 +81,9 @@ def by_tab(browser: webdriver.Chrome, selector: str) -> webdriver.ActionChains:
 
 
 def opened_even(browser: webdriver.Chrome, page: Path) -> None:
-    """Open the page and choose the second of its divisions by keyboard, the even one."""
+    """Open the page, which begins with the joint division, and choose the even one by keyboard."""
     opened(browser, page, WIDE)
-    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()
 
 
 def test_the_page_has_the_numbers_computed_by_hand(browser: webdriver.Chrome, page: Path) -> None:
@@ -147,7 +147,8 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
     read = "const done = arguments[0]; navigator.clipboard.readText().then(done, done)"
     copied = browser.execute_async_script(read)
     words = ["deniable", "plan", "survey.yaml", "--epsilon", "0.5", "--split", "optimal"]
-    assert shlex.split(copied) == [*words, "--table", TABLE, "--out", "plan.json"]
+    words += ["--cluster", TABLE, "--table", TABLE, "--out", "plan.json"]
+    assert shlex.split(copied) == words
     assert copied == text(browser, "#text")
     assert text(browser, "#copied") == "Copied."
     monkeypatch.chdir(page.parent)
@@ -161,10 +162,12 @@ def test_the_copied_command_makes_the_plan_that_the_page_shows(
 
 def test_a_split_questionnaire_is_chosen_by_keyboard(browser: webdriver.Chrome, page: Path) -> None:
     opened_even(browser, page)
-    _, even, asked = points(browser)
+    _, even, joint, asked = points(browser)
+    assert joint < asked
     assert asked < even / 2  # one pair of columns at the whole epsilon
     assert text(browser, "#rows tr .on") == f"± {even:.1f}"
-    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()  # the last of three
+    for _ in range(2):  # to the last of four
+        by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
     assert "--epsilon 1 --ask pairs --table" in text(browser, "#text")
     assert text(browser, "#rows tr .on") == f"± {asked:.1f}"
     assert browser.find_element(By.ID, "asked").is_displayed()
@@ -179,16 +182,16 @@ def test_stated_tables_come_first_and_other_columns_are_not_chosen(
     opened(browser, page, WIDE)
     bar = text(browser, ".bar")
     assert bar.count("±") == 3, bar
-    assert f"Errors of optimal: q1 ± {points(browser)[0]:.1f}, {ODD} ±" in bar
+    assert f"Errors of joint: q1 ± {points(browser)[2]:.1f}, {ODD} ±" in bar
     assert text(browser, "#rows tr:nth-child(2) .on") == "left out"
     offered = (
         "return [...document.querySelectorAll('#column option:not([disabled])')].map((e) => e.text)"
     )
     assert browser.execute_script(offered) == ["q1", ODD]
-    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()
     assert len(browser.execute_script(offered)) == 9
     by_tab(browser, "#column").send_keys("q2").perform()
-    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()
+    by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
     assert browser.execute_script("return document.querySelector('#column').value") == "q1"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from deniable.analysis import as_text
@@ -17,7 +18,7 @@ from deniable.cli.plan import prior_files, priors, shares_of
 from deniable.display import rendered, short
 from deniable.errors import DeniableError, from_extras
 from deniable.files import write_table, write_text
-from deniable.plans import BEST, EPSILONS, compare, explore, points_text
+from deniable.plans import BEST, EPSILONS, ExploredPlan, compare, explore, points_text
 from deniable.release import fold_text, shuffled_file
 from deniable.schema import read_schema
 
@@ -55,19 +56,37 @@ def _explore(options: argparse.Namespace) -> None:
     )
     words = _option_words(options, tables, clusters)
     words += ["--accept", *options.accept] if options.accept else []
+    stated = list(dict.fromkeys([*chain(*tables), *map(" x ".join, tables)]))
     page = rendered(
         "deniable.release",
         "explore.html.j2",
         {"short": short, "fold": fold_text, "points": points_text},
         settings=found,
-        start=min(found, key=lambda each: abs(each.epsilon - 1)),
-        stated=[*dict.fromkeys([*chain(*tables), *map(" x ".join, tables)])],
+        start=_start(found, stated),
+        stated=stated,
+        joint=shlex.join(["--split", "optimal", *_clusters(tables)]),
         shuffled_file=shuffled_file,
         schema=shlex.quote(options.schema.name),
         options=shlex.join(words),
     )
     write_text(options.out, page)
     print(f"written: {options.out}; open it in a browser")
+
+
+def _start(found: Sequence[ExploredPlan], stated: Sequence[str]) -> ExploredPlan:
+    """Return the plan near epsilon 1 with the least error of `stated` tables, if there are any."""
+
+    def squares(each: ExploredPlan) -> float:
+        errors = dict(zip(each.errors["columns"], each.errors["points"], strict=True))
+        return float(sum(errors.get(name, np.inf) ** 2 for name in stated))
+
+    distance = min(abs(each.epsilon - 1) for each in found)
+    near = [each for each in found if abs(each.epsilon - 1) == distance]
+    return min(near, key=lambda each: np.nan_to_num(squares(each), nan=np.inf))
+
+
+def _clusters(clusters: Iterable[Sequence[str]]) -> list[str]:
+    return [word for names in clusters for word in ("--cluster", columns_text(names))]
 
 
 def _compare(options: argparse.Namespace) -> None:

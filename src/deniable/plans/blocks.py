@@ -237,6 +237,13 @@ def groups_of(schema: Schema, clusters: Sequence[Sequence[str]]) -> tuple[tuple[
     return group_columns(connected([*clusters, *schema.rules]), domain)
 
 
+def can_be_clusters(schema: Schema, tables: Sequence[Sequence[str]]) -> bool:
+    """Whether `tables` have no column of the `schema` in common, not too many cells, and a pair."""
+    named = [name for table in tables for name in table]
+    apart = len(named) == len(set(named)) > len(tables)
+    return apart and all(schema.domain().project(table).size <= MAX_CLUSTER for table in tables)
+
+
 def blocks_of(
     schema: Schema,
     clusters: Sequence[Sequence[str]],

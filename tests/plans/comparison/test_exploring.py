@@ -56,14 +56,16 @@ def test_nine_binary_columns_at_epsilon_1_have_the_odds_computed_by_hand() -> No
 def test_errors_are_those_of_the_plan_that_the_command_makes() -> None:
     tables = [("q1", "q2")]
     found = explore(nine(), 5000, [0.5, 2.0], tables)
-    ways = ["--split optimal", "--split even", "--ask pairs"]
+    ways = ["--split optimal", "--split even", "--split joint", "--ask pairs"]
     assert [each.allocation for each in found] == ways * 2
     for each in found:
         if (allocation := each.allocation) == "--ask pairs":
             plan = make_questionnaire(nine(), each.epsilon, "pairs", tables=tables)
         else:
-            split = allocation.removeprefix("--split ")
-            plan = make_plan(nine(), each.epsilon, split=split, tables=tables)
+            split, clusters = allocation.removeprefix("--split "), []
+            if split == "joint":
+                split, clusters = "optimal", tables
+            plan = make_plan(nine(), each.epsilon, split=split, tables=tables, clusters=clusters)
         assert each.plan.epsilon == plan.epsilon <= each.epsilon
         again = expected_errors(plan, 5000, tables)
         assert each.errors["points"].tolist() == again["points"].tolist()
@@ -132,7 +134,7 @@ def test_a_larger_epsilon_reveals_more_and_errs_less() -> None:
 
 
 def test_two_tables_with_one_name_are_shown_once() -> None:
-    _, found, _ = explore(nine(), 1000, [1.0], [("q1",), ("q1", "q2"), ("q1", "q2")])
+    _, found, *_ = explore(nine(), 1000, [1.0], [("q1",), ("q1", "q2"), ("q1", "q2")])
     assert found.errors["columns"].is_unique
     assert len(found.errors) == 10
 

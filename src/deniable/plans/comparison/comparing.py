@@ -18,11 +18,11 @@ from deniable.errors import DeniableError, MissingExtraError, named_types
 from deniable.estimation import Z_95
 from deniable.plans.allocation import Split, Tables, allocate_to_blocks
 from deniable.plans.blocks import (
-    MAX_CLUSTER,
     Block,
     ExpectedTable,
     ResponseKind,
     blocks_of,
+    can_be_clusters,
     epsilon_of_record,
     refuse_unknown_columns,
 )
@@ -134,9 +134,7 @@ def compare(
     if not file.records:
         raise DeniableError("the file has no records for a comparison; give a file with records")
     groupings = [tuple(map(tuple, clusters))]
-    named = [name for table in stated for name in table]
-    apart = not clusters and not shares and len(named) == len(set(named)) > len(stated)
-    if apart and all(schema.domain().project(table).size <= MAX_CLUSTER for table in stated):
+    if not clusters and not shares and can_be_clusters(schema, stated):
         groupings.append(tuple(stated))
     options: dict[str, Any] = {"floor": floor, "shares": shares}
     groups = []

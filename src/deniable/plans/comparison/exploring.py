@@ -14,6 +14,7 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError
 from deniable.plans.allocation import Split
+from deniable.plans.blocks import can_be_clusters
 from deniable.plans.categorical import CategoricalPlan
 from deniable.plans.comparison.expected import expected_errors
 from deniable.plans.making import make_plan
@@ -113,7 +114,8 @@ def explore(
 ) -> tuple[ExploredPlan, ...]:
     """Return plans with their expected errors, for each epsilon and budget allocation.
 
-    If tables are stated, the optimal allocation is first, otherwise the even one.
+    If tables are stated, the optimal allocation is first, otherwise the even one. The allocation
+    ``--split joint`` is the optimal one with the tables as clusters, if that is possible.
 
     No record is read: the plans are for columns of the `schema` and so many `records`, at least 2.
     `tables`, `prior` and further `options` are as in `deniable.plans.make_plan`. There is also a
@@ -130,6 +132,9 @@ def explore(
         f"--split {split}": partial(make_plan, schema, split=split, **options)
         for split in SPLITS[:: 1 if tables else -1]
     }
+    if not options.get("clusters") and can_be_clusters(schema, tables):
+        joint = options | {"clusters": tables}
+        ways["--split joint"] = partial(make_plan, schema, split="optimal", **joint)
     asked = partial(make_questionnaire, schema, ask=ask, **options)
     with suppress(DeniableError):  # a questionnaire needs more columns than it asks
         asked(epsilon=max(epsilons))
