@@ -64,7 +64,7 @@ def _explore(options: argparse.Namespace) -> None:
         settings=found,
         start=_start(found, stated),
         stated=stated,
-        joint=shlex.join(["--split", "optimal", *_clusters(tables)]),
+        joint=shlex.join(["--split", "optimal", *_lists("--cluster", tables)]),
         shuffled_file=shuffled_file,
         schema=shlex.quote(options.schema.name),
         options=shlex.join(words),
@@ -83,10 +83,6 @@ def _start(found: Sequence[ExploredPlan], stated: Sequence[str]) -> ExploredPlan
     distance = min(abs(each.epsilon - 1) for each in found)
     near = [each for each in found if abs(each.epsilon - 1) == distance]
     return min(near, key=lambda each: np.nan_to_num(squares(each), nan=np.inf))
-
-
-def _clusters(clusters: Iterable[Sequence[str]]) -> list[str]:
-    return [word for names in clusters for word in ("--cluster", columns_text(names))]
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -166,8 +162,10 @@ def _command(way: Mapping[Any, Any], kinds: Mapping[str, str], options: argparse
 def _option_words(
     options: argparse.Namespace, tables: Iterable[Sequence[str]], clusters: Iterable[Sequence[str]]
 ) -> list[str]:
-    words = []
-    for option, given in (("--table", tables), ("--cluster", clusters)):
-        words += [word for each in given for word in (option, columns_text(each))]
+    words = [*_lists("--table", tables), *_lists("--cluster", clusters)]
     words += [word for each in options.prior or [] for word in ("--prior", each)]
     return [*words, *(["--responses", options.responses] if options.responses != "any" else [])]
+
+
+def _lists(option: str, lists: Iterable[Sequence[str]]) -> list[str]:
+    return [word for names in lists for word in (option, columns_text(names))]

@@ -67,8 +67,9 @@ class AnswerOdds:
 class ExploredPlan:
     """A `plan` for a requested `epsilon` of a record and an `allocation` of it to columns.
 
-    The allocation is an option of ``deniable plan``, such as ``--split even``. `errors` are the
-    `expected_errors` of the plan for so many `records`.
+    The allocation is an option of ``deniable plan``, such as ``--split even``. ``--split joint`` is
+    the optimal one with the stated tables as clusters. `errors` are the `expected_errors` of the
+    plan for so many `records`.
     """
 
     epsilon: float
@@ -114,8 +115,8 @@ def explore(
 ) -> tuple[ExploredPlan, ...]:
     """Return plans with their expected errors, for each epsilon and budget allocation.
 
-    If tables are stated, the optimal allocation is first, otherwise the even one. The allocation
-    ``--split joint`` is the optimal one with the tables as clusters, if that is possible.
+    If tables are stated, the optimal allocation is first, otherwise the even one. There is also
+    ``--split joint``, if the tables can be clusters.
 
     No record is read: the plans are for columns of the `schema` and so many `records`, at least 2.
     `tables`, `prior` and further `options` are as in `deniable.plans.make_plan`. There is also a
