@@ -1,6 +1,7 @@
 """Figures of [pram]: coverage, variances, joint distributions, breaches, optimized channels."""
 
 from itertools import product
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -51,8 +52,8 @@ def coverage(table: pd.DataFrame) -> Figure:
     covered = where(table, measure="coverage")
     channels = [name for name in names.CHANNELS if name in set(covered["channel"])]
     titles = {
-        "population": "95 % intervals of the population (sampling and randomization)",
-        "file": "95 % intervals of the file (only randomization)",
+        "population": "95 % intervals of the population\n(sampling and randomization)",
+        "file": "95 % intervals of the file\n(only randomization)",
     }
 
     def panel(axis: Axes, _: str, target: str) -> None:
@@ -283,7 +284,7 @@ def _wrapped(count: int, most: int, size: tuple[float, float], **shared: Any) ->
 def channels(table: pd.DataFrame) -> Figure:
     """Plot a heat map of each optimized matrix of a `table`."""
     designs = groups_of(table, "design")
-    inches = 5.6 * min(2, len(designs)) + 0.6, 5.2 * -(-len(designs) // 2) + 1.0
+    inches = 5.1 * min(2, len(designs)) + 0.6, 5.2 * -(-len(designs) // 2) + 1.0
     figure, axes = _wrapped(len(designs), 2, inches)
     for axis, (of, part) in zip(axes, designs, strict=True):
         categories = list(dict.fromkeys(part["true"]))
@@ -301,7 +302,7 @@ def channels(table: pd.DataFrame) -> Figure:
         axis.set_yticks(range(len(categories)), categories, fontsize=7)
         axis.set(xlabel="randomized", ylabel="original")
         axis.spines[:].set_visible(False)
-        axis.set_title(of["design"], fontsize=9.5)
+        axis.set_title(fill(of["design"], 44), fontsize=9.5)
     figure.colorbar(axes[0].images[0], ax=list(axes), shrink=0.5, aspect=40)
     below = "logarithmic colours; white: probability 0; numbers in percent"
     title = "Optimized matrices: probabilities of responses by answer"
