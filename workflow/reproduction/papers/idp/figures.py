@@ -151,8 +151,10 @@ METHODS = {
     "idp_cbls_prose": look("#9aa1a9", marker="v", label="iDP-CBLS, sensitivity of the text"),
 }
 PANELS = {
-    **{"centroid": names.UNITS["centroid"], "attribute": names.UNITS["attribute"]},
-    **{names.ALL: "all centroids of all attributes", "record": names.UNITS["record"]},
+    "centroid": names.UNITS["centroid"],
+    "attribute": names.UNITS["attribute"],
+    names.ALL: "all centroids of all attributes",
+    "record": names.UNITS["record"],
 }
 READINGS = {
     names.FIXED_SCALE: look(style.INK, label="scale frozen (exact)"),
@@ -211,7 +213,8 @@ def _by_dataset(
     table: pd.DataFrame, ylabel: str, columns: Any, draw: Any, height: float, xlabel: str
 ) -> Figure:
     """Return a figure with a row of panels, of a `height`, for each data set of a `table`."""
-    rows = {name: f"{name}\n{ylabel}" for name in dict.fromkeys(table["dataset"])}
+    shown = dict.fromkeys(table["dataset"])
+    rows = {name: f"{names.DATASETS.get(name, name)}\n{ylabel}" for name in shown}
     size, share = (0, style.NARROWEST + 1.6, height, 1.9), (False, True)
     return style.panel_grid(rows, columns, draw, size, xlabel, 9.5, share)[0]
 
