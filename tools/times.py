@@ -71,4 +71,4 @@ def _legend(axis: Axes, table: pd.DataFrame) -> None:
         for part, (colour, label) in PART_STYLE.items()
         if part in shares
     ]
-    axis.legend(handles=handles, loc="lower right", frameon=False)
+    axis.legend(handles=handles, loc="center right", frameon=False)
