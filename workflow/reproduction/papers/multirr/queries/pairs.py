@@ -119,7 +119,7 @@ def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Flo
     `PROJECTIONS`, or "none" for the distributions of responses, without estimate (2).
     """
     table = reports.reshape(-1, *channel.shape)
-    estimate = shared.PROJECTIONS.get(projection, _randomized_joint)
+    estimate = (shared.PROJECTIONS | {"none": _randomized_joint})[projection]
     rows, columns = (
         estimate(table.sum(axis=2 - i), factor) for i, factor in enumerate(channel.factors)
     )
