@@ -2,7 +2,8 @@
 
 A replicate assesses the dependence of all pairs once. Spearman's correlation with the original
 dependences measures their order (4.1 requires no more), and the adjusted Rand index the clusters of
-Algorithm 1. Contingency tables replace secure sums, which need n * n messages per count.
+Algorithm 1. In 4.1 all pairs share one randomization of the records; in 4.2 and 4.3 counts are
+drawn for each pair. Contingency tables replace secure sums, which need n * n messages per count.
 `secure_assessments` runs the secure sum itself between few parties.
 """
 

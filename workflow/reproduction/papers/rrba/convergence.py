@@ -15,7 +15,7 @@ size, in block 3 and in block 200.
 people. Its standard error, which does not require the true proportions, is at most
 sqrt(pi (1 - pi) / 500), in blocks of any size. 500 is the size of Survey, but the choice was not
 blind. For q = pi the text on Figure 6 (which p and block sizes converge) follows from any reference
-between about 490 and 580, and from no reference far outside.
+between about 490 and 580, and from no reference far outside. So this does not confirm the text.
 """
 
 from collections.abc import Iterator, Mapping
