@@ -19,8 +19,10 @@ from tests.release.small_releases import ledger_in
 import deniable
 from deniable.errors import DataError, DeniableError
 from deniable.plans import (
+    MaskedPlan,
     MixedPlan,
     PlanInputs,
+    make_questionnaire,
     plan_from_json,
     plan_to_json,
     read_plan,
@@ -234,6 +236,21 @@ def test_estimates_use_the_public_folder_alone(tmp_path: Path) -> None:
             released.table(names)
     risk = pd.read_csv(tmp_path / "private" / "risk.csv")
     assert "w" in set(risk["about"])
+
+
+def test_categories_of_a_questionnaire_are_estimated_through_its_forms() -> None:
+    forms = make_questionnaire(SCHEMA.only(["sex", "town"]), 20.0, 1)
+    numbers = settings_from(NUMBERS).plan(PlanInputs(SCHEMA))
+    assert isinstance(numbers, MaskedPlan)
+    plan = MixedPlan.of(numbers, forms)
+    released = deniable.Released(deniable.randomize(survey(4000), plan, KEY), plan)
+    found = released.margins().set_index("value")
+    for value, true in {"F": 0.7, "a": 0.5}.items():  # 6 standard errors: false alarms below 1e-8
+        error = 6 * found.loc[value, "standard_error"]
+        assert found.loc[value, "estimate"] == pytest.approx(true, abs=error)
+    assert list(released.numbers()["column"].unique()) == ["income", "hours"]
+    with pytest.raises(DeniableError, match="no randomized records of all columns"):
+        released.synthetic(10)
 
 
 def test_a_test_release_is_compared_with_the_original_records() -> None:

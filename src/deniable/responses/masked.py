@@ -15,7 +15,6 @@ from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
 from deniable.records import Domain, NumericMicrodata
 from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
-from deniable.responses.protected import ProtectedRecords
 from deniable.responses.tables import Table
 from deniable.schema import Coder, Schema, ValidationErrors, weights_of
 
@@ -229,15 +228,25 @@ class MaskedResponses(Responses):
         raise DeniableError(NO_CATEGORIES)
 
 
-class MixedResponses(ProtectedRecords):
-    """The responses of a mixed plan: randomized categories beside `masked` numbers.
+class MixedResponses(Responses):
+    """The responses of a mixed plan: `masked` numbers beside tables of the `categories`."""
 
-    The other parameters, `*categories`, are as in `ProtectedRecords`.
-    """
+    def __init__(self, masked: MaskedResponses, categories: Responses) -> None:
+        self.masked, self.categories = masked, categories
+        self.has_randomized_records = categories.has_randomized_records
 
-    def __init__(self, masked: MaskedResponses, *categories: Any) -> None:
-        super().__init__(*categories)
-        self.masked = masked
+    @property
+    def records(self) -> int:
+        return self.categories.records
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        return self.categories.count(tables, weight)
+
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+        return self.categories.batches(names, weight)
+
+    def clusters(self) -> list[Table]:
+        return self.categories.clusters()
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`; raise `DeniableError` if one is masked."""
@@ -247,7 +256,7 @@ class MixedResponses(ProtectedRecords):
                 "transition matrix describes their relation to other columns; estimate its "
                 "numbers, or declare a step and randomize it"
             )
-        return super().table(names)
+        return self.categories.table(names)
 
     def numbers(
         self, names: Sequence[str] | None, quantiles: Sequence[float], **options: Any

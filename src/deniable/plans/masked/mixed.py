@@ -178,9 +178,7 @@ class MixedPlan(Plan):
         return self.numbers.public_tables(protected) | self.categories.public_tables(protected)
 
     def responses(self, source: Any) -> MixedResponses:
-        own = self.categories
-        masked = self.numbers.responses(source)
-        return MixedResponses(masked, source, own.layout, own.table_of, own.blocks)
+        return MixedResponses(self.numbers.responses(source), self.categories.responses(source))
 
     def original_records(self, batches: Iterable[RecordBatch]) -> Any:
         held = list(batches)
@@ -199,7 +197,7 @@ class MixedPlan(Plan):
         """
         given = estimates, generator
         numbers = self.numbers.compare_with_original(protected.masked, original[0], *given)
-        own = self.categories.compare_with_original(protected, original[1], *given)
+        own = self.categories.compare_with_original(protected.categories, original[1], *given)
         return pd.concat([numbers, own], ignore_index=True)
 
     def audit(self) -> pd.DataFrame:
