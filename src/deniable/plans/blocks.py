@@ -238,10 +238,12 @@ def groups_of(schema: Schema, clusters: Sequence[Sequence[str]]) -> tuple[tuple[
 
 
 def can_be_clusters(schema: Schema, tables: Sequence[Sequence[str]]) -> bool:
-    """Whether `tables` have no column of the `schema` in common, not too many cells, and a pair."""
+    """Whether `tables` have no column in common, a pair, and clusters in `blocks_of` a `schema`."""
     named = [name for table in tables for name in table]
-    apart = len(named) == len(set(named)) > len(tables)
-    return apart and all(schema.domain().project(table).size <= MAX_CLUSTER for table in tables)
+    if not len(named) == len(set(named)) > len(tables):
+        return False
+    domain, groups = schema.domain(), groups_of(schema, tables)
+    return all(len(each) == 1 or domain.project(each).size <= MAX_CLUSTER for each in groups)
 
 
 def blocks_of(

@@ -72,6 +72,17 @@ def test_errors_are_those_of_the_plan_that_the_command_makes() -> None:
         assert each.errors["columns"].tolist()[-1] == "q1 x q2"
 
 
+def test_tables_that_rules_join_to_a_cluster_with_too_many_cells_have_no_joint_plan() -> None:
+    columns = [answers(name, *map(str, range(50))) for name in "abcd"]
+    tables = [("a", "b"), ("c", "d")]
+    apart = explore(schema(*columns), 1000, [1.0], tables)
+    assert "--split joint" in [each.allocation for each in apart]
+    joined = schema(*columns[:2], columns[2] | {"asked_if": {"a": ["0"]}}, columns[3])
+    found = explore(joined, 1000, [1.0], tables)
+    assert [each.allocation for each in found][:2] == ["--split optimal", "--split even"]
+    assert "--split joint" not in [each.allocation for each in found]
+
+
 def exact_bounds(prior: Fraction, epsilon: float) -> tuple[Decimal, Decimal]:
     """Return both bounds of the posterior in percent, to 60 digits."""
     with localcontext(prec=60):
