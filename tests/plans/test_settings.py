@@ -408,6 +408,15 @@ def test_wrong_settings_are_refused_in_one_message(values: dict[str, Any], words
         settings_from(values).plan(PlanInputs(SCHEMA))
 
 
+@pytest.mark.parametrize("kind", [{"kind": "columns"}, {"kind": "strata", "strata": ["sex"]}])
+def test_matrices_from_no_record_are_refused(kind: dict[str, Any]) -> None:
+    part = {"of": 5, "take": 1, "seed": "text"}
+    settings = settings_from(kind | {"matrix": {"kind": "two_step", "epsilon": 1.0}, "part": part})
+    data = RecordsFile.open(FRAME[:2], SCHEMA)  # less than one record for each part
+    with pytest.raises(DeniableError, match="there is no protocol; give one for each stratum"):
+        settings.plan(PlanInputs(SCHEMA, data, accept=BY_DATA))
+
+
 def test_weights_and_matrices_from_records_do_not_go_together() -> None:
     weighted = schema_from_dict(
         SCHEMA.to_json()

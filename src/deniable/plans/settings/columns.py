@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from deniable import plans, pram, randomized_response
+from deniable import plans, randomized_response
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.settings.finding_clusters import RECORDS, SOURCES, ClustersSettings
 from deniable.plans.settings.matrices import PramMatrix
@@ -179,10 +179,8 @@ class ColumnsSettings(ChannelOptions):
         if self.matrix is None or isinstance(self.matrix, PrintedMatrix):
             protocol, own = self._randomized_response(given, clusters)
         else:
-            protocols, own = plans.through_matrices(
-                self.matrix, given, (), clusters, self.answering
-            )
-            protocol, invariant = protocols[()], self.matrix.is_invariant
+            whole, own = plans.through_matrices(self.matrix, given, (), clusters, self.answering)
+            protocol, invariant = whole.protocols[()], whole.invariant
             if own["chosen_from"] != "no data" and not origin.startswith("the data"):
                 origin = own["chosen_from"]
         own |= {"invariant": invariant, "accept": given.accept, "chosen_from": origin}
@@ -250,13 +248,11 @@ class StrataSettings(ChannelOptions):
             options |= {"epsilon": self.budget, "accept": given.accept}
             plan = plans.StrataPlan.from_schema(given.schema, **options)
         else:
-            strata, domain = tuple(self.strata), given.schema.domain()
-            protocols, own = plans.through_matrices(
+            strata = tuple(self.strata)
+            protocol, own = plans.through_matrices(
                 self.matrix, given, strata, self.joint, self.answering
             )
-            invariant = self.matrix.is_invariant
-            protocol = pram.StratifiedProtocol(domain, strata, protocols, invariant)
-            plan = plans.StrataPlan(given.schema, protocol=protocol, **own)
+            plan = plans.StrataPlan(given.schema, protocol=protocol, accept=given.accept, **own)
         return self.completed(plan, self.matrix)
 
 

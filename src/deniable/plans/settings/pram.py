@@ -14,7 +14,7 @@ from deniable.plans.making import refuse_weights
 from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import strata_of
-from deniable.pram import Stratum, randomized_domain
+from deniable.pram import StratifiedProtocol, randomized_domain
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
 from deniable.schema import Part, answering_batches
@@ -26,8 +26,8 @@ def through_matrices(
     strata: tuple[str, ...],
     joint: Sequence[Sequence[str]],
     part: Part | None,
-) -> tuple[dict[Stratum, Protocol], dict[str, Any]]:
-    """Return the channels of each stratum, and all fields of a plan that follow from a `matrix`.
+) -> tuple[StratifiedProtocol, dict[str, Any]]:
+    """Return the protocol of each stratum, and the other fields of a plan that `matrix` determines.
 
     All matrices have the settings `matrix`. If matrices are made from the original records
     in `given`, of the `part` that answers, strata without records have no matrix. Columns in
@@ -66,12 +66,12 @@ def through_matrices(
         where = f" in the stratum {' x '.join(strata)} = {' x '.join(stratum)}" if stratum else ""
         channels = tuple(_channel(matrix, where, *each) for each in zip(blocks, own, strict=True))
         protocols[stratum] = Protocol(randomized, names, channels)
+    protocol = StratifiedProtocol(domain, strata, protocols, matrix.is_invariant)
     bounds = matrix.bounds(blocks)
-    return protocols, {
-        "target": sum_of_bounds(bounds) if bounds else max(p.epsilon for p in protocols.values()),
+    return protocol, {
+        "target": sum_of_bounds(bounds) if bounds else protocol.epsilon,
         "why": (matrix.why,) * len(blocks),
         "chosen_from": matrix.origin,
-        "accept": given.accept,
         "weight": weight if matrix.is_invariant else None,
         "keep_back": bounds,
     }
