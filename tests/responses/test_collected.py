@@ -170,6 +170,8 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "negative counts": (lambda a: a.assign(reports=-1), "row 1, column 'reports' has -1"),
     "parts of answers": (lambda a: a.assign(reports=0.5), "row 1, column 'reports' has 0.5"),
     "text for numbers": (lambda a: a.assign(fake="x"), "row 1, column 'fake' has 'x'"),
+    "no end of answers": (lambda a: a.assign(reports=np.inf), "row 1, column 'reports' has inf"),
+    "dates": (lambda a: a.assign(p=pd.Timestamp("2020")), "row 1, column 'p' has datetime"),
     "another p": (lambda a: a.assign(p=0.25), "p is 0.25, but 0.4 in the plan"),
     "another q": (_moved, "fake is not a distribution with cells of at least"),
     "another order": (lambda a: a.iloc[::-1], "categories or their order differ from the plan"),

@@ -23,7 +23,7 @@ from deniable.rrba import (
     rows_by_table,
     table_channel,
 )
-from deniable.schema import FileFormat, ValidationErrors, weights_of
+from deniable.schema import FileFormat, ValidationErrors, is_number, is_text, weights_of
 
 TEXTS = ("attributes", "categories")
 NUMBERS = {"block": True, "p": False, "fake": False, "reports": True}  # whether they are whole
@@ -140,14 +140,16 @@ def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:
     read = pa.Table.from_batches(batches).combine_chunks()
     found: dict[str, Any] = {name: read[name].cast(pa.string()).to_pylist() for name in TEXTS}
     for name, whole in NUMBERS.items():
-        found[name] = numbers = weights_of(read[name], ".")
-        right = (numbers >= 0) & (numbers < np.inf) & ((numbers % 1 == 0) | (not whole))
+        usable = is_text(read[name].type) or is_number(read[name].type)
+        numbers = weights_of(read[name], ".") if usable else np.full(len(read), np.nan)
+        right = (numbers >= 0) & (numbers < np.inf) & ((np.floor(numbers) == numbers) | (not whole))
         if not right.all():
             row, kind = int(right.argmin()), "a whole number from 0" if whole else "a number from 0"
             raise DataError(
                 f"{opened.where}: row {row + 1}, column {name!r} has "
                 f"{shown(read[name][row].as_py())}; enter {kind}, or restore the file"
             )
+        found[name] = numbers
     return opened.where, pd.DataFrame(found)
 
 
