@@ -130,9 +130,12 @@ def equal_table(results: pd.DataFrame, printed: pd.DataFrame | None = None) -> p
     keys, is_lowest = ["file", "k", "epsilon", *_OUTPUT], results["regenerated"] <= lowest
     table = _with_range(results, keys, subsets_lowest=is_lowest)
     table = table.assign(dataset=table["file"].map(dataset_of), median=table["regenerated"])
+    verdicts = {}
     for _, part in table.groupby(group, sort=False):
+        rivals = rows_of(where(part, trust="local"))
         for place, row in part.to_dict("index").items():
-            local = where(part[part["method"] != row["method"]], trust="local")
-            lower = replace(below([(other, row) for other in rows_of(local)], ""), kind="some")
-            table.loc[place, "verdict"] = "beaten" if lower.support else "unbeaten"
+            others = [(other, row) for other in rivals if other["method"] != row["method"]]
+            lower = replace(below(others, ""), kind="some")
+            verdicts[place] = "beaten" if lower.support else "unbeaten"
+    table["verdict"] = pd.Series(verdicts)
     return table.rename(columns={"regenerated": "mean"})[list(EQUAL_COLUMNS)]
