@@ -61,12 +61,7 @@ def canvas(width: float, height: float) -> Figure:
     return figure
 
 
-def panels(
-    rows: int,
-    columns: int,
-    size: tuple[float, float],
-    **shared: Any,
-) -> tuple[Figure, Any]:
+def panels(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> tuple[Figure, Any]:
     """Return a figure with panels, and their axes as an array, shape (`rows`, `columns`).
 
     The `size` is width (`COLUMN`, or at least `NARROWEST`) and height in inches. Matplotlib makes

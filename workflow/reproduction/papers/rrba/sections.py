@@ -92,13 +92,8 @@ def convergence(tables: Tables) -> dict[str, Any]:
             converged, within = cells["converged"], cells["within"]
             always = cells[converged == 1]
             ends = always["tuples"], always["tuples"] / always["block_size"]
-            row = (
-                title,
-                len(cells),
-                percent(converged.mean()),
-                (converged >= 0.5).sum(),
-                len(always),
-            )
+            half, share = (converged >= 0.5).sum(), percent(converged.mean())
+            row = title, len(cells), share, half, len(always)
             close = f"{percent(within.mean())} (by setting {span(within)})"
             rows.append((*row, *(span(each.round()) for each in ends), close))
     groups = where(every, criterion="none").groupby(["update", "p", "measure"], as_index=False)
