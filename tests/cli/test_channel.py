@@ -530,6 +530,22 @@ def test_the_process_ends_with_the_exit_code(files):
     assert run("channel").returncode == 2
 
 
+def test_an_error_is_printed_after_the_answers(files):
+    (files / "matrix.csv").write_text(",a,b\na,.5,.5\nb,1/2,.5\n", encoding="utf-8")
+    (files / "counts.csv").write_text("category,count\na,10\nb,20\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "deniable", "channel", "matrix.csv", "--counts", "counts.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONUNBUFFERED": ""},  # as for most users
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stdout.startswith(b"matrix.csv: 2 categories")
+    assert done.stdout.splitlines()[-1].startswith(b"deniable: error: matrix.csv: the matrix is")
+
+
 def test_a_reader_who_leaves_is_no_error(files):
     read, write = os.pipe()
     os.close(read)

@@ -47,8 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            import_module(f"deniable.cli.{options.module}").run(options)  # imported only now
-        sys.stdout.flush()
+            try:
+                import_module(f"deniable.cli.{options.module}").run(options)  # imported only now
+            finally:
+                sys.stdout.flush()  # before the message of an error
         return 0
     except BrokenPipeError:
         # The reader has ended. Buffered output must not fail again when Python ends.
