@@ -231,8 +231,8 @@ def withdraw_release(public: Path | str, reason: str) -> Path:
     folder is not one of a production release, or was withdrawn for another reason.
     """
     folder = Path(public)
-    plan = read_plan(folder / "plan.json")
-    block = read_json(folder / "plan.json").get("release", {})
+    plan = read_plan(folder / PLAN)
+    block = read_json(folder / PLAN).get("release", {})
     if not isinstance(block, dict) or block.get("mode") not in ("production", "clients"):
         raise DeniableError(f"{folder}: not the public folder of a published release; name one")
     if not (reason.strip() and reason.isprintable() and len(reason) <= MAX_REASON):
