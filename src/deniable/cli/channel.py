@@ -226,10 +226,11 @@ def _no_estimate(options: argparse.Namespace, named: NamedChannel, answers: Answ
 
 def _text(options: argparse.Namespace, named: NamedChannel, answers: Answers) -> list[str]:
     size, reports = len(named.categories), len(named.reports)
-    own = f", {reports} randomized value{'s' * (reports > 1)}"
-    own = "" if named.reports == named.categories else own
+    counted = f"{size} {'category' if size == 1 else 'categories'}"
+    if named.reports != named.categories:
+        counted += f", {reports} randomized value{'' if reports == 1 else 's'}"
     lines = [
-        f"{options.matrix}: {size} {'category' if size == 1 else 'categories'}{own}",
+        f"{options.matrix}: {counted}",
         "  one row per true category, one column per randomized value; every row sums to 1",
         "",
         *privacy_lines(answers),
