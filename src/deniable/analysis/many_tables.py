@@ -49,6 +49,7 @@ class _Estimate(NamedTuple):
     table: Table
     proportions: Floats  # can be negative
     errors: Floats  # for the population; not a number where a variance is estimated below zero
+    impossible: Flags  # cells that no record can have
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,11 +59,6 @@ class _Estimate(NamedTuple):
     def noisy(self) -> Floats:
         """The proportions, far below 0 in impossible cells, so that the nearest table has 0."""
         return np.where(self.impossible, IMPOSSIBLE, self.proportions)
-
-    @property
-    def impossible(self) -> Flags:
-        """Flags of the cells that no record can have."""
-        return self.table.impossible.reshape(self.proportions.shape)
 
     @property
     def precision(self) -> float:
@@ -162,9 +158,11 @@ class ManyTableEstimates(ReleaseSource):
         known, found = Estimator(self.responses, weight), []
         known.count(tables)
         for table in tables:
-            parts = known.unbiased(table, EstimateOptions())
-            if np.isfinite(parts[0]).all():
-                found.append(_Estimate(table, *(e.reshape(table.domain.shape) for e in parts)))
+            proportions, errors = known.unbiased(table, EstimateOptions())
+            if np.isfinite(proportions).all():
+                shape, impossible = table.domain.shape, table.impossible
+                parts = proportions.reshape(shape), errors.reshape(shape), impossible.reshape(shape)
+                found.append(_Estimate(table, *parts))
             else:
                 left_out[table.label] = "its matrix is singular"
         if not found:
