@@ -27,7 +27,6 @@ EPSILONS = tuple(
     for twentieths in (*range(2, 10), *range(10, 20, 2), *range(20, 100, 5), *range(100, 201, 10))
 )
 """40 round numbers from .1 to 10."""
-SPLITS: tuple[Split, ...] = ("optimal", "even")
 SLACK = 1e-9  # above the rounding error of floats, so that bounds are rounded outwards
 
 
@@ -129,9 +128,9 @@ def explore(
     size = max((len(table) for table in tables), default=1)
     ask: Any = "pairs" if size == 2 else size
     options |= {"tables": tables, "prior": prior}
+    splits: tuple[Split, ...] = ("optimal", "even") if tables else ("even", "optimal")
     ways: dict[str, Callable[..., CategoricalPlan[Any]]] = {
-        f"--split {split}": partial(make_plan, schema, split=split, **options)
-        for split in SPLITS[:: 1 if tables else -1]
+        f"--split {split}": partial(make_plan, schema, split=split, **options) for split in splits
     }
     if not options.get("clusters") and can_be_clusters(schema, tables):
         joint = options | {"clusters": tables}
