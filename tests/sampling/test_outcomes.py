@@ -43,6 +43,7 @@ def normalized(weights: Sequence[int]) -> list[Fraction]:
 
 
 FEW = "deniable.sampling.outcomes.FEW_RECORDS"
+ENTRIES = "deniable.sampling.outcomes.ENTRIES_PER_RECORD"
 TABLES_OR_NOT = pytest.mark.parametrize("few", [-1, 200], ids=["table", "compared"])
 
 
@@ -120,6 +121,8 @@ def test_numbers_next_to_a_threshold_are_told_from_it(
     """
     monkeypatch.setattr(FEW, few)
     monkeypatch.setattr("deniable.sampling.outcomes.CHUNK_RECORDS", chunk)
+    if few < 0:
+        monkeypatch.setattr(ENTRIES, 10**9)
     bits = 64 if size > 256 else 16
     threshold = Fraction(1, 3)
     rows = [[threshold, Fraction(2, 3) - Fraction(size - 2, 10**6)]]

@@ -3,9 +3,9 @@
 The outcome of a record belongs to the interval between thresholds (cumulative probabilities) that
 contains its uniform number. Up to 256 outcomes, words have 16 bits, and their first bits are looked
 up in a table: an entry is the outcome, or a mark that a threshold may be near. With more outcomes,
-words have 64 bits, and a binary search finds the interval. A number closer to a threshold than the
-error of floats is compared with the exact thresholds, in whole numbers, with as many bits as
-necessary. No probability is rounded.
+words have 64 bits, and a binary search finds the intervals that the table leaves open. A number
+closer to a threshold than the error of floats is compared with the exact thresholds, in whole
+numbers, with as many bits as necessary. No probability is rounded.
 """
 
 import math
@@ -112,6 +112,8 @@ MAX_TABLE = 1 << 20  # entries of the tables of all rows, so that they stay in a
 MIN_BITS = 12  # of a table. With fewer, too many entries would have a threshold among them.
 MAX_TABLED = MAX_TABLE >> MIN_BITS
 """Largest number of outcomes, and of rows, with tables; above, words of 64 bits are compared."""
+ENTRIES_PER_RECORD = 64
+"""Entries of a table for words of 64 bits that take as long to compute as one binary search."""
 FEW_RECORDS = 200
 """Up to this number, records are compared with the thresholds if this is faster than a table."""
 CHUNK_RECORDS = 1 << 16  # words and outcomes of a chunk stay in the processor's cache
@@ -203,19 +205,25 @@ class Outcomes:
                 drawn[at] = self._exactly(row, column, at, int(words[near]), NARROW)
 
     def _draw_wide(self, column: KeyedColumn, rows: Codes | None) -> Codes:
-        """Return outcomes by words of 64 bits, which are compared with thresholds row by row."""
-        drawn = np.empty(len(column), dtype=np.min_scalar_type(self.size))
+        """Return outcomes by words of 64 bits, from the table or by comparisons row by row."""
+        drawn = np.full(len(column), self.size, dtype=np.min_scalar_type(self.size))
         own = np.zeros(len(column), dtype=np.uint8) if rows is None else rows
-        ends = np.cumsum(np.bincount(own, minlength=len(self.shares)))
         words = column.words(WIDE)
-        for row, which in enumerate(np.split(np.argsort(own, kind="stable"), ends[:-1])):
+        entries = ENTRIES_PER_RECORD * len(column)
+        if self.shares.size <= MAX_TABLE and len(self.shares) << self._bits <= entries:
+            index = (words >> np.uint64(WIDE - self._bits)).astype(np.uint32)
+            drawn = self._table.take(index | (own.astype(np.uint32) << self._bits))
+        left = np.flatnonzero(drawn == self.size)
+        left = left[np.argsort(own[left], kind="stable")]
+        ends = np.cumsum(np.bincount(own[left], minlength=len(self.shares)))
+        for row, which in enumerate(np.split(left, ends[:-1])):
             numbers = np.asarray(words[which] * 2.0**-WIDE, dtype=float)
             # The time of a binary search depends on the outcome, and reveals it for one record.
             few = len(column) <= FEW_RECORDS and len(which) * self.size <= MAX_TABLE
             passed = _count_passed if few else partial(np.searchsorted, side="right")
             drawn[which] = below = passed(self._thresholds[row], numbers - self._slack)
-            above = passed(self._thresholds[row], numbers + self._slack)
-            for near in np.flatnonzero(below < above).tolist():
+            next_threshold = np.append(self._thresholds[row], np.inf)[below]
+            for near in np.flatnonzero(next_threshold <= numbers + self._slack).tolist():
                 at = int(which[near])
                 drawn[at] = self._exactly(row, column, at, int(words[at]), WIDE)
         return drawn
