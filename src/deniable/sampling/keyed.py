@@ -190,7 +190,10 @@ def further_bits(column: KeyedColumn, record: int, attempts: Iterable[int]) -> I
 
 def by_words(words: Words) -> Positions:
     """Return the positions of records, sorted by their two `words`, then by position."""
-    return np.lexsort((words[:, 1], words[:, 0]))
+    first = words[:, 0].copy()
+    order = np.argsort(first)  # three times as fast as sorting by both
+    tied = not np.all(np.diff(first[order]))
+    return np.lexsort((words[:, 1], words[:, 0])) if tied else order
 
 
 def _words_one_by_one(key: algorithms.AES, records: Positions, size: int) -> Words:
