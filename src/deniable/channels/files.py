@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import repeat
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -223,7 +222,8 @@ def read_channel(path: Path | str) -> NamedChannel:
 
     Rows that sum to 1 within 1e-9 are taken in their exact proportions. Raises `DataError` if the
     file cannot be read or names are wrong, a value is missing, negative or not a number, or a row
-    does not sum to 1.
+    does not sum to 1. Rows and columns with different names are wrong, unless the header has the
+    word "report".
     """
     file = Path(path)
     header, *rows = table = _rows_of(file)
@@ -238,8 +238,12 @@ def read_channel(path: Path | str) -> NamedChannel:
                 f"{file}: {len(own):,} rows; give one for each category, up to {MAX_DENSE:,}"
             )
     placed = _in_order(file, table, 0, categories, "the columns", OTHER_NAMES)
-    numbers = (map(_one_number, repeat(row), columns, cells[1:]) for row, cells in placed)
-    matrix = np.array(list(map(list, numbers)))
+    matrix = np.array(
+        [
+            [_one_number(row, *cell) for cell in zip(columns, cells[1:], strict=True)]
+            for row, cells in placed
+        ]
+    )
     transposed = np.all(np.abs(matrix.sum(axis=0) - 1) <= ROW_SUM_TOLERANCE)
     for (row, _), values in zip(placed, matrix, strict=True):
         _refuse_other_sum(row, values, TRANSPOSED if transposed else "")
