@@ -124,5 +124,7 @@ def test_refuses_what_cannot_be_ranked(values: object, message: str) -> None:
 
 def test_refuses_what_is_no_value_of_a_cluster() -> None:
     clusters = Ranking.of([[1.0], [2.0], [3.0]]).clusters(3)
+    with pytest.raises(DeniableError, match="number 4"):
+        clusters.smallest(4)
     with pytest.raises(DeniableError, match="attributes and clusters"):
         clusters.expand(np.zeros((2, 2)))

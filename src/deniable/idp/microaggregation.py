@@ -154,11 +154,18 @@ class Clusters:
 
     def smallest(self, nth: int = 1) -> Floats:
         """Return the `nth` smallest value of each cluster, 1 to k, with ties counted separately."""
-        return self.ranking.values[:, self.starts + (nth - 1)]
+        return self._numbered(nth, self.starts + (nth - 1))
 
     def largest(self, nth: int = 1) -> Floats:
         """Return the `nth` largest value of each cluster, 1 to k."""
-        return self.ranking.values[:, self.starts + self.sizes - nth]
+        return self._numbered(nth, self.starts + self.sizes - nth)
+
+    def _numbered(self, nth: int, positions: Positions) -> Floats:
+        if not 1 <= nth <= self.k:
+            raise DeniableError(
+                f"a cluster of at least {self.k} values may have no value number {nth}"
+            )
+        return self.ranking.values[:, positions]
 
     def within(self, means: Floats) -> Floats:
         """Return `means` clipped to the ranges of their clusters, against rounding."""
