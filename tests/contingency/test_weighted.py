@@ -33,6 +33,19 @@ def test_two_by_two_is_the_weighted_product_of_deviations(keep: float) -> None:
     assert found.p_value == pytest.approx(p_value)
 
 
+def test_dependence_of_three_attributes_is_found() -> None:
+    chance = np.random.default_rng(2)
+    x, y, z = chance.integers(0, 2, (3, 5000))
+    weights = chance.gamma(2.0, size=5000)
+    channel, model = KeepOrReplace.uniform(8, 0.8), Independence((2, 2, 2))
+    dependent = (x + (chance.random((2, 5000)) < 0.3)) % 2
+    for (second, third), least, most in (((y, z), 1e-3, 1.0), (dependent, 0.0, 1e-9)):
+        counts = WeightedCounts.of_records(4 * x + 2 * second + third, weights, 8)
+        found = weighted_channel_test(counts, channel, model)
+        assert least <= found.p_value < most
+        assert found.degrees_of_freedom == 4
+
+
 def test_too_few_records_have_no_p_value() -> None:
     counts = WeightedCounts.of_records(np.arange(4).repeat(5), np.ones(20), 4)
     found = weighted_channel_test(counts, KeepOrReplace.uniform(4, 0.5), TWO)
