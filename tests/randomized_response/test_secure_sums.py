@@ -326,7 +326,6 @@ def test_several_that_leave_are_all_named():
     parties[4] = Deviating(14, 1, reached=0)
     with pytest.raises(SecureSumError, match="no share came from party 11, 14 ") as caught:
         secure_sum(parties, rng(0))
-    # Nobody answers while shares are missing. Three of party 11's shares left, one stays with it.
     again = pickle.loads(pickle.dumps(caught.value))
     assert (again.parties, str(again)) == ((11, 14), str(caught.value))
 
