@@ -78,7 +78,7 @@ def open_protected(source: Any, form: FileFormat, names: Iterable[str]) -> Sourc
         if name not in opened.types:
             raise DataError(
                 f"{opened.where}: no column {name!r}, only {shortened(', '.join(opened.types))}; "
-                "plan and file are of different releases"
+                "plan and file are of different releases. Give the plan and file of one release"
             )
     return opened
 
