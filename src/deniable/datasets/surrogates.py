@@ -11,30 +11,25 @@ from deniable.errors import DataError
 from deniable.records import Microdata
 
 MAX_SEARCHED_DOMAIN = 12  # attributes; the exact search visits every subset of attributes
+MAX_PARENTS = 3
+MIN_SUPPORT, MIN_CELL = 200, 3  # records behind a row of a table, and behind a cell that is not 0
 UNITS = 10_000  # probabilities are written in ten-thousandths
 
 
-def fit(
-    microdata: Microdata,
-    *,
-    sha256: str = "",
-    max_parents: int = 3,
-    min_support: int = 200,
-    min_cell: int = 3,
-) -> BayesianNetwork:
+def fit(microdata: Microdata, *, sha256: str = "") -> BayesianNetwork:
     """Fit a Bayesian network to `microdata`; equal data give exactly the same network.
 
     The structure has the largest AIC (log-likelihood in nats less the number of free parameters) of
-    all networks with at most `max_parents` parents. Dynamic programming over sets of attributes
-    finds it exactly (Silander and Myllymäki, UAI 2006). The score applies the rules below.
+    all networks with at most 3 parents. Dynamic programming over sets of attributes finds it
+    exactly (Silander and Myllymäki, UAI 2006). The score applies the rules below.
 
-    No row and no probability describes a single person. A row represents at least `min_support`
-    records: a rarer configuration of parents shares a row with others that agree in the first
-    parents. A cell represents at least `min_cell` records: smaller ones become 0 or `min_cell`, so
-    that each category keeps its total in the table. Probabilities are rounded to 4 digits.
+    No row and no probability describes a single person. A row represents at least 200 records: a
+    rarer configuration of parents shares a row with others that agree in the first parents. A cell
+    represents at least 3 records: smaller ones become 0 or 3, so that each category keeps its total
+    in the table. Probabilities are rounded to 4 digits.
 
     The provenance has the `sha256` of the published file. Raises `DataError` for more than 12
-    attributes, too few records, or an option out of range.
+    attributes, more than 66 categories of one, or fewer than 200 records.
     """
     domain, records = microdata.domain, len(microdata)
     if len(domain) > MAX_SEARCHED_DOMAIN:
@@ -42,22 +37,17 @@ def fit(
             f"{len(domain)} attributes, but the search for a structure allows at most "
             f"{MAX_SEARCHED_DOMAIN}; project the records first"
         )
-    if max_parents < 0 or min_cell < 1:
+    # With so many records in a row, some cell reaches `MIN_CELL`, so no row is empty.
+    if records < MIN_SUPPORT or max(domain.shape) > MIN_SUPPORT // MIN_CELL:
         raise DataError(
-            f"max_parents is {max_parents}, min_cell {min_cell}; give at least 0 and at least 1"
-        )
-    # With so many records in a row, some cell reaches `min_cell`, so no row is empty.
-    needed = min_cell * max(domain.shape)
-    if not needed <= min_support <= records:
-        raise DataError(
-            f"min_support is {min_support}; it must be between {needed} (min_cell times the "
-            f"largest number of categories) and {records} (the number of records)"
+            f"{records} records with up to {max(domain.shape)} categories of an attribute; give at "
+            f"least {MIN_SUPPORT} records, and at most {MIN_SUPPORT // MIN_CELL} categories"
         )
     tables = []
-    for child, parents in _best_structure(microdata, max_parents, min_support, min_cell):
+    for child, parents in _best_structure(microdata):
         names = tuple(domain.names[parent] for parent in parents)
         counts = microdata.counts((*names, domain.names[child]))
-        keys, weights, _ = _supported_rows(counts, min_support, min_cell)
+        keys, weights, _ = _supported_rows(counts)
         probabilities = (_in_units(weights) / UNITS).tolist()
         rows = {key: tuple(row) for key, row in zip(keys, probabilities, strict=True)}
         tables.append(ConditionalTable(domain.names[child], names, rows))
@@ -66,18 +56,16 @@ def fit(
     provenance = {
         "records": records,
         "sha256": sha256,
-        "max_parents": max_parents,
-        "min_support": min_support,
-        "min_cell": min_cell,
+        "max_parents": MAX_PARENTS,
+        "min_support": MIN_SUPPORT,
+        "min_cell": MIN_CELL,
         "mean_total_variation": round(float(distance.sum()) / max(1, len(distance)), 4),
         "largest_total_variation": round(max(distance, default=0.0), 4),
     }
     return BayesianNetwork(domain, tuple(tables), provenance)
 
 
-def _supported_rows(
-    counts: Counts, min_support: int, min_cell: int
-) -> tuple[list[Configuration], Counts, Counts]:
+def _supported_rows(counts: Counts) -> tuple[list[Configuration], Counts, Counts]:
     """Return the keys of a table's rows, and their weights and records, (rows, categories).
 
     `counts` has an axis for each parent, in their order, and the axis of the child last.
@@ -86,20 +74,20 @@ def _supported_rows(
     keys: list[Configuration] = []
     found = []
     for parents in range(counts.ndim - 1, 0, -1):
-        own = counts.sum(axis=-1) >= min_support
+        own = counts.sum(axis=-1) >= MIN_SUPPORT
         keys += [tuple(key) for key in np.argwhere(own).tolist()]
         found.append(counts[own])
         counts = np.where(own[..., None], 0, counts).sum(axis=parents - 1)
     keys.append(())
     records = np.concatenate([*found, counts[None]])
     weights = records.copy()
-    if counts.sum() < min_support:
+    if counts.sum() < MIN_SUPPORT:
         weights[-1] = margin
-    small = (weights > 0) & (weights < min_cell)
-    raised = (np.where(small, weights, 0).sum(axis=0) + min_cell // 2) // min_cell
+    small = (weights > 0) & (weights < MIN_CELL)
+    raised = (np.where(small, weights, 0).sum(axis=0) + MIN_CELL // 2) // MIN_CELL
     largest_first = np.argsort(np.where(small, -weights, 0), axis=0, kind="stable")
     rank = np.argsort(largest_first, axis=0, kind="stable")
-    weights[small] = np.where(rank < raised, min_cell, 0)[small]
+    weights[small] = np.where(rank < raised, MIN_CELL, 0)[small]
     return keys, weights, records
 
 
@@ -111,18 +99,16 @@ def _in_units(weights: Counts) -> Counts:
     return np.asarray(units, dtype=np.int64)
 
 
-def _score(counts: Counts, min_support: int, min_cell: int) -> int:
+def _score(counts: Counts) -> int:
     """Return the AIC of one table in thousandths of a nat, as an integer: so ties are exact."""
-    _, weights, records = _supported_rows(counts, min_support, min_cell)
+    _, weights, records = _supported_rows(counts)
     total = weights.sum(axis=1, keepdims=True)
     # A record in a cell that was rounded to 0 counts as if the cell held one record.
     likelihood = (records * np.log(np.maximum(weights, 1) / total)).sum()
     return round(1000 * float(likelihood - np.count_nonzero(weights) + len(weights)))
 
 
-def _best_structure(
-    microdata: Microdata, max_parents: int, min_support: int, min_cell: int
-) -> list[tuple[int, tuple[int, ...]]]:
+def _best_structure(microdata: Microdata) -> list[tuple[int, tuple[int, ...]]]:
     """Return (child, ordered parents) in ancestral order; sets of attributes are bit masks."""
     size = len(microdata.domain)
     names = microdata.domain.names
@@ -132,10 +118,10 @@ def _best_structure(
         if child in members:
             continue
         candidates = [best_parents[child, among & ~(1 << other)] for other in members]
-        if len(members) <= max_parents:
+        if len(members) <= MAX_PARENTS:
             counts = microdata.counts([*(names[other] for other in members), names[child]])
             for axes in itertools.permutations(range(len(members))):
-                score = _score(counts.transpose(*axes, len(members)), min_support, min_cell)
+                score = _score(counts.transpose(*axes, len(members)))
                 candidates.append((score, tuple(members[axis] for axis in axes)))
         best_parents[child, among] = max(candidates, key=lambda candidate: candidate[0])
     # The best network over a set ends in some child, with the best network over the others.
