@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from deniable.datasets.numeric_surrogates import (
     rank_correlations,
     sample,
 )
-from deniable.datasets.published import read_copula, read_published
+from deniable.datasets.published import draw_surrogate, read_published
 from deniable.errors import DataError
 from deniable.files import sha256
 from deniable.records.numeric import NumericMicrodata
@@ -41,10 +42,8 @@ SEEDS = range(10)
 def by_hand(correlation: float = 0.5, **changes: Any) -> Copula:
     """Two uniform margins and a coin."""
     parts: dict[str, Any] = {
-        "margins": (
-            MarginModel("a", (0.0, 1.0), (0.0, 1.0)),
-            MarginModel("b", (0.0, 1.0), (10.0, 20.0), 1),
-        ),
+        "probabilities": (0.0, 1.0),
+        "margins": (MarginModel("a", (0.0, 1.0)), MarginModel("b", (10.0, 20.0), 1)),
         "class_name": "c",
         "classes": ("no", "yes"),
         "shares": (0.5, 0.5),
@@ -54,17 +53,11 @@ def by_hand(correlation: float = 0.5, **changes: Any) -> Copula:
 
 
 def test_margin_interpolates_rounds_and_keeps_atoms() -> None:
-    margin = MarginModel("a", (0.0, 0.25, 0.75, 1.0), (0.0, 2.0, 2.0, 3.0), 1)
-    assert margin.at(np.array([0, 0.125, 0.25, 0.5, 0.75, 0.82, 1])).tolist() == [
-        0,
-        1,
-        2,
-        2,
-        2,
-        2.3,
-        3,
-    ]
-    assert MarginModel("a", (0.0, 1.0), (0.0, 1.0)).at(np.array([1 / 3])).tolist() == [1 / 3]
+    margin = MarginModel("a", (0.0, 2.0, 2.0, 3.0), 1)
+    model = Copula((0.0, 0.25, 0.75, 1.0), (margin,), "", (), (), np.eye(1))
+    at = np.array([0, 0.125, 0.25, 0.5, 0.75, 0.82, 1])
+    assert model.values(margin, at).tolist() == [0, 1, 2, 2, 2, 2.3, 3]
+    assert by_hand().values(by_hand().margins[0], np.array([1 / 3])).tolist() == [1 / 3]
 
 
 @pytest.mark.parametrize("r", [-0.95, -0.3, 0.0, 0.6, 0.99])
@@ -78,12 +71,10 @@ def test_rank_correlation_of_uniform_margins_is_that_of_the_normal(r: float) -> 
 @pytest.mark.parametrize("r", [-0.7, 0.2, 0.8])
 def test_rank_correlation_of_two_coins_is_that_of_their_orthant(r: float) -> None:
     # Two classes cut at probabilities .3 and .6: phi coefficient from the bivariate normal.
-    margins = (
-        MarginModel("a", (0.0, 0.3 - 1e-9, 0.3, 1.0), (0.0, 0.0, 1.0, 1.0), 0),
-        MarginModel("b", (0.0, 0.3 - 1e-9, 0.3, 1.0), (0.0, 0.0, 1.0, 1.0), 0),
-    )
+    margins = tuple(MarginModel(name, (0.0, 0.0, 1.0, 1.0), 0) for name in "ab")
     model = np.array([[1, r], [r, 1.0]])
-    expected = expected_rank_correlations(Copula(margins, "", (), (), model))[0, 1]
+    coins = Copula((0.0, 0.3 - 1e-9, 0.3, 1.0), margins, "", (), (), model)
+    expected = expected_rank_correlations(coins)[0, 1]
     cut = -0.5244005127080407  # the .3 quantile of the normal
     both = multivariate_normal(cov=model).cdf(np.array([cut, cut]))
     # 200 terms of a series that converges slowly at such jumps.
@@ -113,8 +104,11 @@ def test_fit_and_sample_of_any_file(seed: int, records: int, form: str, classes:
         about = ("c", tuple("xyz"[:classes]), labels)
     data = NumericMicrodata(("p", "q", "r"), np.column_stack(columns), *about)
     model = fit(data)
-    again = copula.from_json(json.loads(json.dumps(copula.to_json(model))))
-    assert copula.to_json(again) == copula.to_json(model)
+    with TemporaryDirectory() as folder:
+        one, two = Path(folder, "one"), Path(folder, "two")
+        copula.write(one, model)
+        copula.write(two, copula.read(one))
+        assert one.read_bytes() == two.read_bytes()
     assert np.linalg.eigvalsh(model.correlations)[0] > 0
     for margin, column in zip(model.margins, columns, strict=True):
         assert len(margin.quantiles) <= 101
@@ -291,7 +285,8 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 @pytest.mark.parametrize("case", MALFORMED)
 def test_malformed_json_is_refused_with_what_is_wrong(case: str, tmp_path: Path) -> None:
     spoil, words = MALFORMED[case]
-    value = json.loads(json.dumps(copula.to_json(by_hand())))
+    copula.write(tmp_path / "whole.json", by_hand())
+    value = json.loads((tmp_path / "whole.json").read_text(encoding="utf-8"))
     spoil(value)
     (tmp_path / "spoilt.json").write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(DataError) as caught:
@@ -327,18 +322,20 @@ def committed(dataset: NumericDataset) -> Path:
 
 @pytest.mark.parametrize("dataset", MANIFEST.values(), ids=MANIFEST)
 def test_committed_surrogate_is_small_and_of_the_manifest(dataset: NumericDataset) -> None:
-    model = read_copula(dataset, committed(dataset))
+    model = copula.read(committed(dataset))
     assert model.provenance["sha256"] == dataset.sha256
     assert model.provenance["records"] == dataset.records
     assert committed(dataset).stat().st_size < 10_000
     assert all(len(margin.quantiles) <= 101 for margin in model.margins)
-    drawn = sample(model, dataset.records, np.random.default_rng(0))
+    drawn = draw_surrogate(dataset, committed(dataset), np.random.default_rng(0))
+    assert isinstance(drawn, NumericMicrodata)
     assert (drawn.class_counts() > 0).all()
     for name, (lower, upper) in dataset.bounds.items():
         assert lower <= drawn.column(name).min() <= drawn.column(name).max() <= upper
     fewer = dataset.numeric_attributes[1:]
-    with pytest.raises(DataError, match="its attributes or classes differ from the manifest"):
-        read_copula(dataset.model_copy(update={"numeric_attributes": fewer}), committed(dataset))
+    other = dataset.model_copy(update={"numeric_attributes": fewer})
+    with pytest.raises(DataError, match="categories or classes differ from the manifest"):
+        draw_surrogate(other, committed(dataset), np.random.default_rng(0))
 
 
 Published = tuple[NumericDataset, Path, NumericMicrodata]

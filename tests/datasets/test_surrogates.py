@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -129,8 +130,9 @@ def test_children_of_one_parent_are_independent_given_it():
 def test_fit_round_trips_and_draws_by_quota(data, records, seed):
     with least(8, 2, parents=2):
         network = surrogates.fit(data)
-    plain = json.loads(json.dumps(networks.to_json(network)))
-    assert networks.from_json(plain) == network
+    with TemporaryDirectory() as folder:
+        networks.write(Path(folder, "network.json"), network)
+        assert networks.read(Path(folder, "network.json")) == network
     drawn = surrogates.sample(network, records, np.random.default_rng(seed))
     assert len(drawn) == records
     for table in network.tables:
@@ -337,7 +339,8 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 @pytest.mark.parametrize("case", MALFORMED)
 def test_malformed_json_is_refused_with_what_is_wrong(case, tmp_path):
     spoil, message = MALFORMED[case]
-    value = json.loads(json.dumps(networks.to_json(by_hand())))
+    networks.write(tmp_path / "whole.json", by_hand())
+    value = json.loads((tmp_path / "whole.json").read_text(encoding="utf-8"))
     spoil(value)
     (tmp_path / "spoilt.json").write_text(json.dumps(value), encoding="utf-8")
     with pytest.raises(DataError, match=rf"spoilt\.json: .*{message}"):

@@ -23,48 +23,24 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class MarginModel:
-    """The marginal distribution of the numeric attribute `name`.
+    """The marginal distribution of the numeric attribute `name`, by `quantiles`.
 
-    The `probabilities`, 2 to 101, increase from 0 to 1. Neighbouring `quantiles` that are equal
-    form an atom. Values are rounded to `decimals`, 0 to 15, so that ties of the file are kept; None
-    means no rounding. Raises `DataError` for invalid values.
+    Neighbouring quantiles that are equal form an atom. Values are rounded to `decimals`, 0 to 15,
+    so that ties of the file are kept; None means no rounding.
     """
 
     name: str
-    probabilities: tuple[float, ...]
     quantiles: tuple[float, ...]
     decimals: int | None = None
-
-    def __post_init__(self) -> None:
-        where = f"marginal distribution of {self.name!r}"
-        number = len(self.quantiles)
-        if not 2 <= number <= MAX_QUANTILES or number != len(self.probabilities):
-            raise DataError(
-                f"{where}: {number} quantiles at {len(self.probabilities)} probabilities; allowed: "
-                f"2 to {MAX_QUANTILES}, one for each probability"
-            )
-        steps = np.array(self.probabilities)
-        if steps[0] != 0 or steps[-1] != 1 or not (np.diff(steps) > 0).all():
-            raise DataError(f"{where}: probabilities must increase from 0 to 1")
-        values = np.array(self.quantiles)
-        if not np.isfinite(values).all() or (np.diff(values) < 0).any():
-            raise DataError(f"{where}: quantiles must be finite numbers that do not decrease")
-        if self.decimals is not None and not 0 <= self.decimals <= 15:
-            raise DataError(f"{where}: {self.decimals} decimals; allowed: 0 to 15, or null")
-
-    def at(self, probabilities: Floats) -> Floats:
-        """Return the quantiles at `probabilities` in [0, 1], rounded; of the same shape."""
-        values = np.interp(probabilities, self.probabilities, self.quantiles)
-        return values if self.decimals is None else np.round(values, self.decimals)
 
 
 @dataclass(frozen=True, eq=False)
 class Copula:
     """A joint distribution of numeric attributes, and of the class if there is one.
 
-    The marginal distributions, `margins`, all have the same probabilities. Without a class,
-    `class_name`, `classes` and `shares`, the probabilities of the classes, are empty. Raises
-    `DataError` if names repeat, `shares` do not sum to 1 within 1e-6, or correlations are invalid.
+    The `probabilities` of the quantiles of all `margins`, 2 to 101, increase from 0 to 1. Without a
+    class, `class_name`, `classes` and `shares`, the probabilities of the classes, are empty. Raises
+    `DataError` if names repeat, `shares` do not sum to 1 within 1e-6, or other values are invalid.
 
     Parameters
     ----------
@@ -74,6 +50,7 @@ class Copula:
         The arguments of `fit`, and the distance of a sample of the same size from the file.
     """
 
+    probabilities: tuple[float, ...]
     margins: tuple[MarginModel, ...]
     class_name: str
     classes: tuple[str, ...]
@@ -82,11 +59,10 @@ class Copula:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        names = [margin.name for margin in self.margins]
+        names = self.names
         if not names or len(set(names)) < len(names):
             raise DataError("a copula needs one or more attributes, with different names")
-        if len({margin.probabilities for margin in self.margins}) > 1:
-            raise DataError("all attributes must have quantiles at the same probabilities")
+        self._refuse_bad_margins()
         if bool(self.class_name) != bool(self.classes) or len(self.shares) != len(self.classes):
             raise DataError(
                 f"the class {self.class_name!r} has {len(self.classes)} classes and "
@@ -109,43 +85,37 @@ class Copula:
         if np.linalg.eigvalsh(correlations)[0] <= 0:
             raise DataError("correlations are not positive definite; fit the copula again")
 
+    def _refuse_bad_margins(self) -> None:
+        steps = np.array(self.probabilities)
+        if steps.size < 2 or (steps[0], steps[-1]) != (0, 1) or not (np.diff(steps) > 0).all():
+            raise DataError("probabilities of quantiles must increase from 0 to 1")
+        for margin in self.margins:
+            where, values = f"marginal distribution of {margin.name!r}", np.array(margin.quantiles)
+            if values.size > MAX_QUANTILES or values.size != steps.size:
+                raise DataError(
+                    f"{where}: {values.size} quantiles at {steps.size} probabilities; allowed: 2 "
+                    f"to {MAX_QUANTILES}, one for each probability"
+                )
+            if not np.isfinite(values).all() or (np.diff(values) < 0).any():
+                raise DataError(f"{where}: quantiles must be finite numbers that do not decrease")
+            if margin.decimals is not None and not 0 <= margin.decimals <= 15:
+                raise DataError(f"{where}: {margin.decimals} decimals; allowed: 0 to 15, or null")
+
+    def values(self, margin: MarginModel, probabilities: Floats) -> Floats:
+        """Return the quantiles of a `margin` at `probabilities` in [0, 1], of the same shape."""
+        values = np.interp(probabilities, self.probabilities, margin.quantiles)
+        return values if margin.decimals is None else np.round(values, margin.decimals)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numeric attributes."""
         return tuple(margin.name for margin in self.margins)
 
 
-def to_json(copula: Copula) -> dict[str, Any]:
-    """Return a `copula` as plain JSON values."""
-    return {
-        "about": ABOUT,
-        "provenance": dict(copula.provenance),
-        "probabilities": list(copula.margins[0].probabilities),
-        "margins": [
-            {
-                "name": margin.name,
-                "decimals": margin.decimals,
-                # Whole numbers without ".0" keep files short.
-                "quantiles": [int(q) if q == int(q) else q for q in margin.quantiles],
-            }
-            for margin in copula.margins
-        ],
-        "class": {
-            "name": copula.class_name,
-            "classes": list(copula.classes),
-            "shares": list(copula.shares),
-        },
-        "correlations": [row[: i + 1].tolist() for i, row in enumerate(copula.correlations)],
-    }
-
-
-def from_json(value: Any) -> Copula:
-    """Return the copula of a `value` of `to_json`; raise `DataError` if it is invalid."""
-    probabilities = tuple(map(float, value["probabilities"]))
+def _from_json(value: Any) -> Copula:
     margins = tuple(
         MarginModel(
             str(each["name"]),
-            probabilities,
             tuple(map(float, each["quantiles"])),
             None if each["decimals"] is None else int(each["decimals"]),
         )
@@ -162,14 +132,35 @@ def from_json(value: Any) -> Copula:
         correlations[row, : row + 1] = correlations[: row + 1, row] = np.array(entries, float)
     name, classes = str(about["name"]), tuple(map(str, about["classes"]))
     shares, provenance = tuple(map(float, about["shares"])), dict(value["provenance"])
-    return Copula(margins, name, classes, shares, correlations, provenance)
+    probabilities = tuple(map(float, value["probabilities"]))
+    return Copula(probabilities, margins, name, classes, shares, correlations, provenance)
 
 
 def write(path: Path | str, copula: Copula) -> None:
     """Write a `copula` to `path` as JSON, with one line per attribute and row."""
-    write_fitted(path, to_json(copula), ("margins", "correlations"))
+    value = {
+        "about": ABOUT,
+        "provenance": dict(copula.provenance),
+        "probabilities": list(copula.probabilities),
+        "margins": [
+            {
+                "name": margin.name,
+                "decimals": margin.decimals,
+                # Whole numbers without ".0" keep files short.
+                "quantiles": [int(q) if q == int(q) else q for q in margin.quantiles],
+            }
+            for margin in copula.margins
+        ],
+        "class": {
+            "name": copula.class_name,
+            "classes": list(copula.classes),
+            "shares": list(copula.shares),
+        },
+        "correlations": [row[: i + 1].tolist() for i, row in enumerate(copula.correlations)],
+    }
+    write_fitted(path, value, ("margins", "correlations"))
 
 
 def read(path: Path | str) -> Copula:
     """Read the copula at `path`; raise `DataError`, with the file, if this is impossible."""
-    return read_fitted(path, from_json)
+    return read_fitted(path, _from_json)

@@ -114,29 +114,7 @@ def _refuse_bad_rows(table: ConditionalTable, domain: Domain, where: str) -> Non
             refuse_foreign_codes(np.array([code]), parent.size, f"{row}, parent {parent.name!r}")
 
 
-def to_json(network: BayesianNetwork) -> dict[str, Any]:
-    """Return a `network` as plain JSON values."""
-    return {
-        "about": ABOUT,
-        "provenance": dict(network.provenance),
-        "attributes": attributes_to_json(network.domain),
-        "tables": [
-            {
-                "attribute": table.attribute,
-                "parents": list(table.parents),
-                # Plain 0 for the many impossible categories keeps files short.
-                "rows": [
-                    [list(key), [int(p) if p in (0, 1) else p for p in row]]
-                    for key, row in table.ordered_rows
-                ],
-            }
-            for table in network.tables
-        ],
-    }
-
-
-def from_json(value: Any) -> BayesianNetwork:
-    """Return the network of a `value` of `to_json`; raise `DeniableError` if it is invalid."""
+def _from_json(value: Any) -> BayesianNetwork:
     domain = domain_from_json(value["attributes"])
     tables = tuple(_table_from_json(table) for table in value["tables"])
     return BayesianNetwork(domain, tables, dict(value["provenance"]))
@@ -160,21 +138,29 @@ def _table_from_json(table: Mapping[str, Any]) -> ConditionalTable:
 
 def write(path: Path | str, network: BayesianNetwork) -> None:
     """Write a `network` to `path` as JSON, with one line per attribute and row."""
-    write_fitted(path, to_json(network), ("attributes", "tables", "rows"))
+    value = {
+        "about": ABOUT,
+        "provenance": dict(network.provenance),
+        "attributes": attributes_to_json(network.domain),
+        "tables": [
+            {
+                "attribute": table.attribute,
+                "parents": list(table.parents),
+                # Plain 0 for the many impossible categories keeps files short.
+                "rows": [
+                    [list(key), [int(p) if p in (0, 1) else p for p in row]]
+                    for key, row in table.ordered_rows
+                ],
+            }
+            for table in network.tables
+        ],
+    }
+    write_fitted(path, value, ("attributes", "tables", "rows"))
 
 
-def read(path: Path | str, domain: Domain | None = None) -> BayesianNetwork:
-    """Read the network at `path`, which must have the `domain` if one is given.
-
-    Raises `DataError`, with the file, if it cannot be read or is invalid.
-    """
-    network = read_fitted(path, from_json)
-    if domain is not None and network.domain != domain:
-        raise DataError(
-            f"{path}: its attributes or categories differ from the manifest; restore the "
-            "file, or fit it again"
-        )
-    return network
+def read(path: Path | str) -> BayesianNetwork:
+    """Read the network at `path`; raise `DataError`, with the file, if this is impossible."""
+    return read_fitted(path, _from_json)
 
 
 def draw(network: BayesianNetwork, records: int, generator: np.random.Generator) -> Microdata:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from deniable.arrays import Floats
+from deniable.arrays import Counts, Floats
 from deniable.datasets.copula import MAX_QUANTILES, Copula, MarginModel
 from deniable.errors import DataError
 from deniable.records import NumericMicrodata
@@ -44,16 +44,18 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
         raise DataError(
             f"{len(data)} records are too few to fit a surrogate; give at least {MIN_RECORDS}"
         )
-    margins = tuple(
-        _margin(name, column) for name, column in zip(data.names, data.values.T, strict=True)
-    )
+    runs = np.array(_runs(len(data)))
+    middles = (runs + AVERAGED / 2) / len(data)
+    columns = zip(data.names, data.values.T, strict=True)
+    margins = tuple(_margin(name, column, runs, middles) for name, column in columns)
+    probabilities = (0.0, *np.round(middles, WRITTEN_DIGITS + 1).tolist(), 1.0)
     shares: tuple[float, ...] = ()
     if data.classes:
         raw = np.round(data.class_counts()[:-1] / len(data), WRITTEN_DIGITS)
         shares = (*raw.tolist(), round(1 - float(raw.sum()), WRITTEN_DIGITS))
     wanted = rank_correlations(data)
     found = np.eye(len(wanted))
-    draft = Copula(margins, data.class_name, data.classes, shares, found)
+    draft = Copula(probabilities, margins, data.class_name, data.classes, shares, found)
     expansions = _expansions(draft)
     for i, j in itertools.combinations(range(len(wanted)), 2):
         found[i, j] = found[j, i] = _latent(expansions[i] * expansions[j], wanted[i, j])
@@ -89,11 +91,9 @@ def _runs(records: int) -> list[int]:
     return lower + [rank for rank in upper if rank >= lower[-1] + AVERAGED]
 
 
-def _margin(name: str, column: Floats) -> MarginModel:
+def _margin(name: str, column: Floats, runs: Counts, middles: Floats) -> MarginModel:
     """Return the quantiles of a column: means of sorted runs, and linear ends on both sides."""
-    runs = np.array(_runs(len(column)))
     means = np.sort(column)[runs[:, None] + np.arange(AVERAGED)].mean(axis=1)
-    middles = (runs + AVERAGED / 2) / len(column)
     low, high = np.diff(means)[[0, -1]] / np.diff(middles)[[0, -1]] * middles[0]
     floor = 0.0 if means[0] >= 0 else -np.inf  # values that are never negative stay so
     quantiles = np.array([max(means[0] - low, floor), *means, means[-1] + high])
@@ -104,10 +104,7 @@ def _margin(name: str, column: Floats) -> MarginModel:
         quantiles = np.array([float(f"{quantile:.9g}") for quantile in quantiles])
     else:
         quantiles = np.round(quantiles, decimals)
-    probabilities = (0.0, *np.round(middles, WRITTEN_DIGITS + 1).tolist(), 1.0)
-    return MarginModel(
-        name, probabilities, tuple(np.maximum.accumulate(quantiles).tolist()), decimals
-    )
+    return MarginModel(name, tuple(np.maximum.accumulate(quantiles).tolist()), decimals)
 
 
 def _expansions(copula: Copula) -> Floats:
@@ -118,7 +115,7 @@ def _expansions(copula: Copula) -> Floats:
     sqrt(k). All are 0 for a constant. The shape is (attributes, TERMS), k = 1 .. TERMS.
     """
     middles = (np.arange(STEPS) + 0.5) / STEPS
-    columns: list[npt.NDArray[Any]] = [margin.at(middles) for margin in copula.margins]
+    columns: list[npt.NDArray[Any]] = [copula.values(each, middles) for each in copula.margins]
     if copula.classes:
         columns.append(_class_codes(copula, middles))
     ranks = np.array([scipy.stats.rankdata(column) for column in columns])
@@ -230,7 +227,7 @@ def _records(copula: Copula, latents: Floats) -> NumericMicrodata:
     columns = zip(copula.margins, probabilities.T, strict=False)
     return NumericMicrodata(
         copula.names,
-        np.column_stack([margin.at(column) for margin, column in columns]),
+        np.column_stack([copula.values(margin, column) for margin, column in columns]),
         copula.class_name,
         copula.classes,
         _class_codes(copula, probabilities[:, -1]) if copula.classes else np.empty(0, np.int8),

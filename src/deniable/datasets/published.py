@@ -69,24 +69,18 @@ def draw_surrogate(
     attributes than the manifest.
     """
     if isinstance(dataset, Dataset):
-        return surrogates.sample(networks.read(model, dataset.domain), dataset.records, generator)
-    return numeric_surrogates.sample(read_copula(dataset, model), dataset.records, generator)
-
-
-def read_copula(dataset: NumericDataset, model: Path | str) -> copula.Copula:
-    """Read the copula of a numeric `dataset` from the file `model`.
-
-    Raises `DataError` if it cannot be read, or has other attributes or classes than the manifest.
-    """
-    found = copula.read(model)
-    given = dataset.class_attribute
-    of_the_manifest = (dataset.names, *((given.name, given.classes) if given else ("", ())))
-    if (found.names, found.class_name, found.classes) != of_the_manifest:
-        raise DataError(
-            f"{model}: its attributes or classes differ from the manifest; restore the file, "
-            "or fit it again"
-        )
-    return found
+        network = networks.read(model)
+        if network.domain == dataset.domain:
+            return surrogates.sample(network, dataset.records, generator)
+    else:
+        fitted, given = copula.read(model), dataset.class_attribute
+        of_the_manifest = (dataset.names, *((given.name, given.classes) if given else ("", ())))
+        if (fitted.names, fitted.class_name, fitted.classes) == of_the_manifest:
+            return numeric_surrogates.sample(fitted, dataset.records, generator)
+    raise DataError(
+        f"{model}: its attributes, categories or classes differ from the manifest; restore the "
+        "file, or fit it again"
+    )
 
 
 def fit_surrogate(
