@@ -117,6 +117,15 @@ def from_extras() -> Iterator[None]:
         raise MissingExtraError(message) from error
 
 
+@contextmanager
+def disk_errors(path: object, remedy: str = "check the path") -> Iterator[None]:
+    """Raise an `OSError` of the block as a `DataError` with the `path` and a `remedy`."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}; {remedy}") from None
+
+
 def refuse_no_name(name: object) -> None:
     """Raise `DeniableError` if this is not a `name` of a person: 1 to 200 characters, no signs."""
     if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= 200):

@@ -6,8 +6,7 @@ A download is complete and verified, or fails. It has limits of time and size.
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
@@ -17,7 +16,7 @@ from pydantic import ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass as validated
 
 from deniable.datasets.manifest import PublishedFile
-from deniable.errors import DataError, from_extras, refuse_unknown
+from deniable.errors import DataError, disk_errors, from_extras, refuse_unknown
 from deniable.files import kept_private, read_json, sha256, written_whole
 
 with from_extras():
@@ -28,6 +27,7 @@ with from_extras():
 CHUNK_BYTES = 1 << 14
 BY_HAND = "put the file into a directory and set DENIABLE_DATA_MIRROR to it"
 REMEDY = f"{BY_HAND}, or set data.source: surrogate"
+DISK = "check the path, the permissions of its directory and the free space"
 TOO_LARGE = "larger than {:,} bytes, the limit `bytes` in the manifest or the default limit"
 
 
@@ -57,18 +57,6 @@ class DownloadError(DataError):
         self.reason = reason
 
 
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Raise an `OSError` of the block as a `DataError` that names `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"{path}: {error.strerror or error}; check the path, the permissions of its directory "
-            "and the free space"
-        ) from None
-
-
 def set_aside(file: Path, target: Path, expected_sha256: str) -> tuple[str, Path] | None:
     """Move a `file` to the folder ``refused`` next to `target` unless it has `expected_sha256`.
 
@@ -89,7 +77,7 @@ def download(address: str, target: Path, expected_sha256: str, limits: Limits) -
     a terminal a bar shows the progress. Raises `DownloadError`, with address, reason and remedy,
     also beyond the `limits`, and `DataError` if the disk is full or not writable.
     """
-    with disk_errors(target), written_whole(target, private=True) as temporary:
+    with disk_errors(target, DISK), written_whole(target, private=True) as temporary:
         with temporary.open("wb") as stream:
             _fetch(address, stream, limits, target.name)
         if wrong := set_aside(temporary, target, expected_sha256):
@@ -195,7 +183,7 @@ def verified_file(dataset: PublishedFile, source: ResolvedFile, folder: Path) ->
     path = folder / dataset.file
     if source.sha256 != dataset.sha256:
         raise DataError(f"{path}: the manifest names another file now; {OBTAIN_AGAIN}")
-    with disk_errors(path):
+    with disk_errors(path, DISK):
         if not path.exists():
             raise DataError(f"{path}: the published file is missing; {OBTAIN_AGAIN}")
         digest = sha256(path)
@@ -216,7 +204,7 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
     `refused/` next to the target.
     """
     origin = mirror.expanduser() / dataset.file
-    with disk_errors(origin):
+    with disk_errors(origin, DISK):
         if not origin.parent.is_dir():
             raise DataError(
                 f"{mirror}: the mirror is not a directory; create it with {dataset.file} in it, or "
@@ -230,7 +218,7 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
         if not origin.is_file():
             raise DataError(f"{origin}: not a regular file; put the published file there")
         stream = origin.open("rb")
-    with stream, disk_errors(target), written_whole(target, private=True) as temporary:
+    with stream, disk_errors(target, DISK), written_whole(target, private=True) as temporary:
         with temporary.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
         if wrong := set_aside(temporary, target, dataset.sha256):
@@ -312,7 +300,7 @@ def obtain(
 
 def _is_verified(dataset: PublishedFile, target: Path, say: Callable[[str], None]) -> bool:
     """Return whether `target` is the published file; move any other file aside."""
-    with disk_errors(target):
+    with disk_errors(target, DISK):
         if not target.exists():
             return False
         wrong = set_aside(target, target, dataset.sha256)

@@ -1,4 +1,8 @@
-from .arrow import column_of as column_of, shortened as shortened
+from .arrow import (
+    arrow_errors as arrow_errors,
+    column_of as column_of,
+    shortened as shortened,
+)
 from .categorical import (
     Microdata as Microdata,
     attributes_to_json as attributes_to_json,

@@ -2,7 +2,8 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,28 +65,31 @@ def column_of(frame: "pd.DataFrame", name: str, kind: pa.DataType) -> pa.Array:
         raise DataError(problem) from None
 
 
-def read_described(
-    path: Path | str, key: bytes, parse: Callable[[Any], About], what: str, unsaid: str
-) -> tuple[pa.Table, About]:
-    """Read a Parquet table at `path` from `write_parquet`, and its metadata under a `key`.
+@contextmanager
+def arrow_errors(path: Path | str, kind: str, remedy: str) -> Iterator[None]:
+    """Raise a `DataError` with a `remedy` if the block cannot read the file at `path` as `kind`."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0] or "damaged"
+        raise DataError(f"{path}: not readable as {kind} ({reason}); {remedy}") from None
 
-    `parse` reads the metadata's JSON values and raises KeyError, TypeError or ValueError for
-    invalid values. `what` and `unsaid` are for messages: the object that the metadata describe, and
-    the error with its remedy if metadata are missing. Raises `DataError` if the file is absent,
-    not Parquet, or without such metadata.
+
+def read_table(path: Path | str) -> tuple[pa.Table, Mapping[bytes, bytes]]:
+    """Read the Parquet table at `path`, and its metadata, or raise `DataError`."""
+    # `pq.read_table` would first load the modules for folders of files.
+    with arrow_errors(path, "Parquet", "create it again"), pq.ParquetFile(path) as file:
+        table = file.read()
+    return table, table.schema.metadata or {}
+
+
+def parsed(path: Path | str, metadata: bytes, parse: Callable[[Any], About], what: str) -> About:
+    """Return `what` the `metadata` of the file at `path` describe in JSON, or raise `DataError`.
+
+    `parse` reads the JSON values and raises KeyError, TypeError or ValueError for invalid values.
     """
     try:
-        # `pq.read_table` would first load the modules for folders of files.
-        with pq.ParquetFile(path) as file:
-            table = file.read()
-    except (OSError, pa.ArrowException) as error:
-        reason = (str(error).splitlines() or ["damaged"])[0]
-        raise DataError(f"{path}: not readable as Parquet ({reason}); create it again") from None
-    metadata = table.schema.metadata or {}
-    if key not in metadata:
-        raise DataError(f"{path}: {unsaid}")
-    try:
-        return table, parse(json.loads(metadata[key]))
+        return parse(json.loads(metadata))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         problem = f"{path}: its metadata describe no {what} ({error}); create the file again"
         raise DataError(problem) from None

@@ -161,13 +161,21 @@ def read_parquet(path: Path | str) -> Microdata:
 
     Raises `DataError` if the file is absent or not Parquet, or has no domain or too few columns.
     """
-    table, (domain, marks) = arrow.read_described(
+    return microdata_of(path, *arrow.read_table(path))
+
+
+def microdata_of(path: Path | str, table: pa.Table, metadata: Mapping[bytes, bytes]) -> Microdata:
+    """Return the records of a `table` with its `metadata` at `path`; see `read_parquet`."""
+    if arrow.CATEGORICAL_KEY not in metadata:
+        raise DataError(
+            f"{path}: has no domain in its metadata, so codes have no meaning; take the records "
+            "from a table by Microdata.of_frame, and write them again"
+        )
+    domain, marks = arrow.parsed(
         path,
-        arrow.CATEGORICAL_KEY,
+        metadata[arrow.CATEGORICAL_KEY],
         lambda about: (domain_from_json(about["attributes"]), dict(about["marks"])),
         "domain",
-        "has no domain in its metadata, so codes have no meaning; take the records "
-        "from a table by Microdata.of_frame, and write them again",
     )
     arrow.refuse_missing_columns(path, table, domain.names)
     columns = tuple(encode(arrow.text_column(path, table, a.name), a, str(path)) for a in domain)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from deniable.arrays import Counts, Floats
 from deniable.errors import DataError
 from deniable.records import arrow
-from deniable.records.categorical import Microdata, encode, read_parquet
+from deniable.records.categorical import Microdata, encode, microdata_of
 from deniable.records.domain import Attribute, refuse_foreign_codes
 
 if TYPE_CHECKING:
@@ -189,16 +188,17 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
     return values
 
 
-def read_numeric_parquet(path: Path | str) -> NumericMicrodata:
-    """Read numeric microdata from the file at `path` that `NumericMicrodata.write_parquet` wrote.
+def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
+    """Read prepared records from a Parquet file at `path`; its metadata state their kind.
 
-    Raises `DataError` if the file is absent, not Parquet, or does not describe its attributes; if a
-    column is absent; or if a value is not a finite number or an unknown class.
+    Raises `DataError` if the file is absent or not Parquet, or does not describe its attributes; if
+    a column is absent; or if a value is not a finite number or an unknown category or class.
     """
-    what = "numeric attributes"
-    unsaid = "does not say which attributes are numeric; give the file of a numeric data set"
-    table, (names, of_class, marks) = arrow.read_described(
-        path, arrow.NUMERIC_KEY, _about, what, unsaid
+    table, metadata = arrow.read_table(path)
+    if arrow.NUMERIC_KEY not in metadata:
+        return microdata_of(path, table, metadata)
+    names, of_class, marks = arrow.parsed(
+        path, metadata[arrow.NUMERIC_KEY], _about, "numeric attributes"
     )
     arrow.refuse_missing_columns(path, table, [*names, *([of_class.name] if of_class else [])])
     columns = []
@@ -224,15 +224,3 @@ def _about(about: Any) -> tuple[tuple[str, ...], Attribute | None, dict[str, str
     if not all(isinstance(each, str) for each in (*names, name, *classes)):
         raise TypeError("a name is not text")
     return names, Attribute(name, classes) if name or classes else None, dict(about["marks"])
-
-
-def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
-    """Read prepared records from a Parquet file at `path`; its metadata state their kind.
-
-    Raises `DataError` if the file is absent, damaged, or describes no records.
-    """
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowInvalid):
-        metadata = {}  # `read_parquet` then reports the error
-    return read_numeric_parquet(path) if arrow.NUMERIC_KEY in metadata else read_parquet(path)

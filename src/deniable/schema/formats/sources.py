@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.errors import DataError, shown
+from deniable.errors import DataError, disk_errors, shown
+from deniable.records import arrow_errors
 from deniable.schema.column import FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.csv_text import CsvForm, CsvText
@@ -20,6 +21,7 @@ from deniable.schema.types import is_text, listed, unfit
 
 PORTION = 262_144  # records
 MAX_VALUES = 1 << 22  # of a batch of a wide file
+CHECK = "check the path and the file"
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 
 
@@ -114,7 +116,7 @@ class _ParquetSource(Source):
         encoded = [name for name in coded if is_text(self.types[name])]
         rows = rows_of(len(wanted), rows)
         for path in self._paths:
-            try:
+            with arrow_errors(path, "Parquet", CHECK):
                 metadata = pq.read_metadata(path)
                 every = range(metadata.num_row_groups)
                 step = max(rows * len(every) // max(metadata.num_rows, 1), 1)
@@ -122,8 +124,6 @@ class _ParquetSource(Source):
                     with pq.ParquetFile(path, metadata=metadata, read_dictionary=encoded) as file:
                         for batch in file.iter_batches(rows, row_groups=groups, columns=wanted):
                             yield str(path), batch
-            except (OSError, pa.ArrowException) as error:
-                raise _unreadable(path, "Parquet", error) from None
 
 
 class _ArrowSource(Source):
@@ -147,7 +147,7 @@ class _ArrowSource(Source):
 @contextmanager
 def _opened_arrow(path: Path) -> Iterator[tuple[pa.Schema, Iterable[pa.RecordBatch], mmap.mmap]]:
     """Yield schema, batches and map of an Arrow file; uncompressed data are not copied."""
-    try:
+    with arrow_errors(path, "Arrow", CHECK):
         with path.open("rb") as file:
             pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         with pa.BufferReader(pages) as stream:
@@ -158,8 +158,6 @@ def _opened_arrow(path: Path) -> Iterator[tuple[pa.Schema, Iterable[pa.RecordBat
                 stream.seek(0)
                 reader = batches = pa.ipc.open_stream(stream)
             yield reader.schema, batches, pages
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, "Arrow", error) from None
 
 
 class _TableSource(Source):
@@ -184,7 +182,7 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
     if not isinstance(source, (str, Path)):
         return _TableSource(_table(source))
     path = Path(source)
-    try:
+    with disk_errors(path):
         if path.is_dir():
             return _ParquetSource(path)
         if path.exists() and not path.is_file():
@@ -196,8 +194,6 @@ def open_source(source: Any, delimiter: str | None = None, encoding: str | None 
         if start.startswith(b"PAR1") or path.suffix in PARQUET_ENDINGS:
             return _ParquetSource(path)
         return _CsvSource(CsvText.open(path, delimiter, encoding))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
 
 
 def rows_of(columns: int, rows: int = PORTION) -> int:
@@ -268,18 +264,11 @@ def _files_of(folder: Path) -> list[Path]:
 
 
 def _types_of_parquet(path: Path) -> dict[str, pa.DataType]:
-    try:
+    with arrow_errors(path, "Parquet", CHECK):
         schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(path, "Parquet", error) from None
     return _types_of(str(path), schema)
 
 
 def _types_of(where: str, schema: pa.Schema) -> dict[str, pa.DataType]:
     refuse_bad_names(where, schema.names)
     return dict(zip(schema.names, schema.types, strict=True))
-
-
-def _unreadable(path: Path, what: str, error: Exception) -> DataError:
-    reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-    return DataError(f"{path}: not readable as {what} ({reason}); check the path and the file")

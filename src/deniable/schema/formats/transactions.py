@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.arrays import Positions
-from deniable.errors import DataError, shown
+from deniable.errors import DataError, disk_errors, shown
 from deniable.schema.column import Column, FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.csv_text import (
@@ -87,11 +87,8 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
 
     By default the `encoding` is detected, and the `delimiter` is the first of , ; tab | or a blank.
     """
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(SAMPLE_BYTES)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}; check the path") from None
+    with disk_errors(path), path.open("rb") as stream:
+        start = stream.read(SAMPLE_BYTES)
     encoding = encoding or found_encoding(path, start)
     sample = decoded_start(path, start, encoding)
     mark = delimiter or next((each for each in DELIMITERS if each in sample), " ")
