@@ -7,9 +7,4 @@ from .readable import (
     page as page,
 )
 from .released import Released as Released
-from .results import (
-    as_result as as_result,
-    as_results as as_results,
-    release_of as release_of,
-    with_full_precision as with_full_precision,
-)
+from .results import as_result as as_result, release_of as release_of

@@ -47,7 +47,7 @@ def _estimates(public: Path | str, released: Released) -> dict[str, pd.DataFrame
     plan = released.plan
     if not plan.of_records:
         return {
-            "consistent": as_result(public, lambda: released.consistent().tables),
+            "consistent": as_result(public, released.consistent, part="tables"),
             "two_step": as_result(public, released.two_step),
             "independence": as_result(public, released.independence_of_pairs),
         }

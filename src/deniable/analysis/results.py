@@ -1,10 +1,9 @@
 """Tables of estimates for files, marked with their release."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from deniable.errors import DataError, DeniableError
@@ -26,54 +25,24 @@ def release_of(public: Path | str) -> Mapping[str, Any]:
 
 
 def as_result(
-    public: Path | str, answer: Callable[..., pd.DataFrame], *request: Any, **options: Any
+    public: Path | str, answer: Callable[..., Any], *request: Any, part: str = "", **options: Any
 ) -> pd.DataFrame:
     """Return the table of estimates of an `answer`, for a file.
 
-    The `answer` is a method of `deniable.Released` that returns a table, with the arguments
-    `*request` and `**options`; `public` is the folder of the release. The result has the columns of
-    the answer, then ``mode`` and ``data_source`` of the release. A column ``note`` has reasons: in
-    one row for each table that the answer names in ``attrs["left_out"]``; in the only row if the
-    release has no such estimates. Raises `DataError` if a file of the release is damaged.
+    The `answer` is a method of `deniable.Released`, with the arguments `*request` and `**options`.
+    It returns a table, or several, one of them with the name `part`; `public` is the folder of the
+    release. The result has the columns of this table, then ``mode`` and ``data_source`` of the
+    release. A column ``note`` has reasons: in one row for each table that the answer names in
+    ``attrs["left_out"]``; in the only row if the release has no such estimates. Raises `DataError`
+    if a file of the release is damaged.
     """
-    return _marked(public, _answered(answer, *request, **options))
-
-
-def as_results(
-    public: Path | str, names: Sequence[str], answer: Callable[..., Any], *request: Any
-) -> list[pd.DataFrame]:
-    """Return several tables of one answer for files: its attributes `names`.
-
-    `public`, `answer` and `*request` are as in `as_result`.
-    """
-    found = _answered(answer, *request)
-    tables = [found if isinstance(found, pd.DataFrame) else getattr(found, n) for n in names]
-    return [_marked(public, table) for table in tables]
-
-
-def with_full_precision(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return a `table` with the numbers in some `columns` as texts with all their digits.
-
-    Consistent tables agree to 1e-9, and nine digits would not preserve this.
-    """
-    texts = {
-        name: [repr(number) if np.isfinite(number) else "" for number in table[name].tolist()]
-        for name in columns
-        if name in table
-    }
-    return table.assign(**texts)
-
-
-def _answered(answer: Callable[..., Any], *request: Any, **options: Any) -> Any:
     try:
-        return answer(*request, **options)
+        found = answer(*request, **options)
+        table: pd.DataFrame = getattr(found, part) if part else found
     except DataError:
         raise
     except DeniableError as error:
-        return pd.DataFrame({"note": [str(error)]})
-
-
-def _marked(public: Path | str, table: pd.DataFrame) -> pd.DataFrame:
+        table = pd.DataFrame({"note": [str(error)]})
     if table.empty and not len(table.columns):
         table = pd.DataFrame({"note": ["the release has no columns of this kind"]})
     left_out = table.attrs.get("left_out", {})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.analysis import Released, as_result, as_results
+from deniable.analysis import Released, as_result
 from deniable.files import write_table
 from deniable.plans import Plan, PlanInputs, settings_from
 from deniable.records.categorical import Microdata
@@ -97,12 +97,12 @@ def write_estimates(folder: Path, name: str, plan: Plan, records: Path) -> None:
     """Write the estimates of a release and its check, as the scripts of the workflow do."""
     public = folder / "releases" / name / "public"
     released, how = Released(public), {"target": "both", "by_stratum": True}
-    together = as_results(public, ("tables", "disagreement"), released.consistent, None)
     found = {
         "margins": as_result(public, released.margins, **how),
         "pairs": as_result(public, released.pairs, None, **how),
         "numbers": as_result(public, released.numbers, target="both"),
-        **dict(zip(("consistent", "disagreement"), together, strict=True)),
+        "consistent": as_result(public, released.consistent, part="tables"),
+        "disagreement": as_result(public, released.consistent, part="disagreement"),
         "two_step": as_result(public, released.two_step, None),
         "independence": as_result(public, released.independence_of_pairs, None),
         "weights": as_result(public, released.adjusted_weights),
