@@ -16,11 +16,6 @@ from deniable.validation import Epsilon, Probability, Strict
 if TYPE_CHECKING:  # a config is checked without a computation
     from deniable.channels import Channel
 
-WeightColumn = Annotated[str, Field(min_length=1)] | None
-"""Column of positive survey weights (docs/pram.md#survey-weights). Required if the file has
-weights, with the risk `weights_released`. The matrices keep the weighted frequencies ([pram],
-(2.7)) and disclose them."""
-
 
 class _Matrix(Strict):
     """Settings of matrices; `from_records` states whether original frequencies are used."""
@@ -33,12 +28,7 @@ class _Matrix(Strict):
     @property
     def is_invariant(self) -> bool:
         """Whether the expected frequencies of randomized records are the original ones."""
-        return False
-
-    @property
-    def why(self) -> str:
-        """The reason for the channels, in a plan."""
-        return f"{self.kind}: as requested"
+        return self.kind == "two_step" or bool(getattr(self, "invariant", False))
 
     @property
     def origin(self) -> "plans.Origin":
@@ -83,6 +73,10 @@ class _FromRecords(_OfEpsilon):
     matrices and the exact ε are in `private/plan.json`, the only one that is verified. Estimates
     are proportions of the randomized values, with intervals by the bound (2.6) of [pram]. Other
     estimates are refused."""
+    weight: Annotated[str, Field(min_length=1)] | None = None
+    """Column of positive survey weights (docs/pram.md#survey-weights). Required if the file has
+    weights, with the risk `weights_released`. The matrices keep the weighted frequencies ([pram],
+    (2.7)) and disclose them."""
 
     @model_validator(mode="after")
     def _kept_back_invariant(self) -> Self:
@@ -128,13 +122,8 @@ class TwoStepMatrix(_FromRecords):
     """
 
     kind: Literal["two_step"]
-    weight: WeightColumn = None
     retention: Probability | None = None
     """Retention probability of the first matrix, in place of its ε."""
-
-    @property
-    def is_invariant(self) -> bool:
-        return True
 
 
 class DesignedMatrix(_FromRecords):
@@ -150,15 +139,10 @@ class DesignedMatrix(_FromRecords):
     """Smallest retention probability of categories that occur."""
     invariant: bool = True
     """Whether the expected frequencies of the randomized values are the original ones."""
-    weight: WeightColumn = None
     loss: Literal["changed", "trace", "worst_cell"] = "changed"
     """Expected proportion of changed records (`changed`, at most 40 cells), or the sum (`trace`) or
     maximum (`worst_cell`) of the variances of estimates (at most 24 cells). See
     docs/optimized-matrices.md."""
-
-    @property
-    def is_invariant(self) -> bool:
-        return self.invariant
 
 
 class FileMatrix(_Matrix):

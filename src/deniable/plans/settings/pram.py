@@ -70,7 +70,7 @@ def through_matrices(
     bounds = matrix.bounds(blocks)
     return protocol, {
         "target": sum_of_bounds(bounds) if bounds else protocol.epsilon,
-        "why": (matrix.why,) * len(blocks),
+        "why": (f"{matrix.kind}: as requested",) * len(blocks),
         "chosen_from": matrix.origin,
         "weight": weight if matrix.is_invariant else None,
         "keep_back": bounds,
