@@ -17,12 +17,19 @@ OF_TARGET = {
 }
 
 
-def for_reading(answer: pd.DataFrame) -> pd.DataFrame:
-    """Return an `answer` without empty columns, and without the columns that `notes_on` states."""
+def for_reading(answer: pd.DataFrame) -> tuple[dict[str, bool], list[list[str]]]:
+    """Return the columns of an `answer`, each with whether it is numeric, and its rows as texts.
+
+    Empty columns, and the columns that `notes_on` states, are left out.
+    """
     told = ["consistent_by", "likelihood_gap"]
     if "target" in answer:  # otherwise confidence is the one of a rule
         told += ["confidence", "target"] if answer["target"].nunique() == 1 else ["confidence"]
-    return answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
+    table = answer.drop(columns=told, errors="ignore").dropna(axis="columns", how="all")
+    columns = {
+        str(each): pd.api.types.is_numeric_dtype(kind) for each, kind in table.dtypes.items()
+    }
+    return columns, [[as_text(value) for value in row] for row in table.itertuples(index=False)]
 
 
 def notes_on(answer: pd.DataFrame) -> list[str]:
@@ -63,12 +70,7 @@ def page(title: str, facts: Sequence[str], answers: Mapping[str, pd.DataFrame]) 
     """
     shown = []
     for name, answer in answers.items():
-        table = for_reading(answer)
-        columns = [
-            {"name": str(column), "number": pd.api.types.is_numeric_dtype(kind)}
-            for column, kind in table.dtypes.items()
-        ]
-        rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
+        columns, rows = for_reading(answer)
         shown.append({"title": name, "columns": columns, "rows": rows, "notes": notes_on(answer)})
     values = {"title": title, "facts": facts, "answers": shown}
     return rendered("deniable.analysis", "estimates.html.j2", {}, **values)

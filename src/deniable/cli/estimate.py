@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from deniable.analysis import Released, as_text, for_reading, notes_on, page, release_of
+from deniable.analysis import Released, for_reading, notes_on, page, release_of
 from deniable.cli.answers import INDENT, aligned, to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
 from deniable.errors import DeniableError, GuessWarning, NoAnswerError, plain
@@ -201,11 +201,9 @@ def _formatted(form: str, facts: list[str], answers: Answers) -> str:
 def _text(facts: list[str], answers: Answers) -> str:
     lines, shown = [*facts], set[str]()
     for title, answer in answers.items():
-        table = for_reading(answer)
-        rows = [[as_text(value) for value in row] for row in table.itertuples(index=False)]
-        right = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
+        columns, rows = for_reading(answer)
         new = [note for note in notes_on(answer) if note not in shown]
         shown.update(new)
-        lines += ["", title, *aligned([*map(str, table)], rows, right)]
+        lines += ["", title, *aligned([*columns], rows, [*columns.values()])]
         lines += [INDENT + note for note in new]
     return "".join(f"{plain(line)}\n" for line in lines)

@@ -18,7 +18,6 @@ from deniable.cli.outputs import MATRICES, PLAN, refuse_overwriting
 from deniable.errors import DeniableError, plain, refuse_unknown, shown
 from deniable.files import write_table
 from deniable.plans import (
-    MECHANISMS,
     Plan,
     PlanInputs,
     epsilon_for,
@@ -307,18 +306,12 @@ def _thresholds(what: str, given: list[str] | None) -> tuple[int, float] | None:
 
 
 def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
-    everywhere, single = "best", dict[str, str]()
-    for each in given:
-        name, equals, kind = each.rpartition("=")
-        refuse_unknown("mechanism", kind, ("best", *MECHANISMS))
-        if equals:
-            single[name] = kind
-        elif everywhere not in ("best", kind):
-            text = f"--mechanism {everywhere} and {kind}; give one for all, others as COLUMN=KIND"
-            raise DeniableError(text)
-        else:
-            everywhere = kind
-    return everywhere, single
+    everywhere = list(dict.fromkeys(each for each in given if "=" not in each and each != "best"))
+    if len(everywhere) > 1:
+        text = f"--mechanism {' and '.join(everywhere)}; give one for all, others as COLUMN=KIND"
+        raise DeniableError(text)
+    single = dict(each.rsplit("=", 1) for each in given if "=" in each)
+    return (everywhere or ["best"])[0], single
 
 
 def _text(plan: Plan) -> list[str]:
