@@ -16,7 +16,7 @@ from numpy.random import Generator
 from deniable.arrays import Codes, Floats
 from deniable.datasets import copula, networks, numeric_surrogates, surrogates
 from deniable.datasets.manifest import AnyDataset, Dataset, NumericDataset
-from deniable.errors import DataError, disk_errors, from_extras
+from deniable.errors import DataError, from_extras
 from deniable.files import write_text
 from deniable.records import (
     Attribute,
@@ -141,8 +141,7 @@ def write_schema(
 
 def _csv_columns(dataset: AnyDataset, file: Path) -> list[pa.Array]:
     """Return the columns of a CSV file as text without outer white space."""
-    with disk_errors(file):
-        text = CsvText.open(file, dataset.delimiter, "utf-8")
+    text = CsvText.open(file, dataset.delimiter, "utf-8")
     header = [name.strip() for name in text.names]
     places = dataset.positions
     if dataset.header:

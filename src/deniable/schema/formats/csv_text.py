@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from deniable.errors import DataError, shown
+from deniable.errors import DataError, disk_errors, shown
 from deniable.schema.faults import ValidationErrors
 
 BLOCK_BYTES = 1 << 21  # of a file, read at once, up to 12 blocks ahead; no record may be longer
@@ -79,14 +79,7 @@ class CsvText:
             len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0'
         ):
             raise DataError(f"{path}: the delimiter is {delimiter!r}; give one ASCII character")
-        with path.open("rb") as stream:
-            start = stream.read(SAMPLE_BYTES)
-        for magic, what in PACKED:
-            if start.startswith(magic):
-                raise DataError(f"{path}: this is {what}, not CSV; unpack it, or save it as CSV")
-        if encoding is None:
-            encoding = found_encoding(path, start)
-        sample = decoded_start(path, start, encoding)
+        start, encoding, sample = first_text(path, encoding)
         if not sample.strip():
             raise DataError(f"{path}: no text in the file; give one with a header and records")
         first = re.split(r"[\r\n]", sample, maxsplit=1)[0]
@@ -265,12 +258,21 @@ def _reading(encoding: str) -> str:
     return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
-def decoded_start(path: Path, start: bytes, encoding: str) -> str:
-    """Return the text of the first bytes, `start`, of the file at `path` in an `encoding`."""
+def first_text(path: Path, encoding: str | None) -> tuple[bytes, str, str]:
+    """Return the first bytes of the file at `path`, its encoding, and their text.
+
+    An `encoding` of None is detected. Raises `DataError` if the file cannot be read or is not text.
+    """
+    with disk_errors(path), path.open("rb") as stream:
+        start = stream.read(SAMPLE_BYTES)
+    for magic, what in PACKED:
+        if start.startswith(magic):
+            raise DataError(f"{path}: this is {what}, not CSV; unpack it, or save it as CSV")
+    encoding = _found_encoding(path, start) if encoding is None else encoding
     try:
         # Raises an error for names of other codecs, and names with characters that Python ignores.
         b"a".decode(encoding if encoding.isprintable() else "", "replace")
-        return codecs.getincrementaldecoder(_reading(encoding))().decode(start)
+        return start, encoding, codecs.getincrementaldecoder(_reading(encoding))().decode(start)
     except (LookupError, ValueError) as error:
         if isinstance(error, UnicodeError):
             problem = f"line {1 + _breaks(start, error)} is not text in the encoding {encoding}"
@@ -282,11 +284,10 @@ def decoded_start(path: Path, start: bytes, encoding: str) -> str:
         ) from None
 
 
-def found_encoding(path: Path, start: bytes) -> str:
-    """Return the encoding of the file at `path`, which begins with the bytes `start`.
+def _found_encoding(path: Path, start: bytes) -> str:
+    """Return the encoding of the mark, UTF-16 for many zero bytes, or the first that decodes all.
 
-    It is the encoding of the mark, UTF-16 for many zero bytes, or the first of UTF-8, Windows' and
-    Latin 1 that decodes the whole file.
+    The latter is UTF-8, Windows' or Latin 1.
     """
     for mark, name in MARKS:
         if start.startswith(mark):

@@ -34,7 +34,7 @@ TIMES = re.compile(r"DATETIME.*|YMDHMS.*|%-?t[cC].*")
 EPOCHS = {"spss": 141_428, "stata": 3_653}  # days from 1582-10-14, and from 1960-01-01, to 1970
 MAX_DAYS = 3_000_000
 TICKS = {"spss": 1_000, "stata": 1}  # milliseconds of a unit of a time
-DAY = 86_400
+DAY = 86_400_000  # milliseconds
 
 
 def open_survey(source: Any, delimiter: str | None = None, encoding: str | None = None) -> Source:
@@ -141,19 +141,16 @@ class SurveySource(Source):
         numbers = np.array(values, dtype=np.float64)
         if pa.types.is_floating(kind):
             return pa.array(numbers, from_pandas=True)
-        days, unit = EPOCHS[self._kind], TICKS[self._kind]
-        if pa.types.is_date(kind):
-            numbers = np.floor(numbers / DAY) if self._kind == "spss" else numbers
-            whole, scale = numbers - days, 1
-        else:
-            whole, scale = np.rint(numbers * unit) - days * DAY * 1_000, DAY * 1_000
-        if (far := np.abs(whole) > MAX_DAYS * scale).any():
+        # A date of Stata is a number of days.
+        tick = DAY if pa.types.is_date(kind) and self._kind == "stata" else TICKS[self._kind]
+        times = np.rint(numbers * tick) - EPOCHS[self._kind] * DAY
+        if (far := np.abs(times) > MAX_DAYS * DAY).any():
             value = shown(values[int(far.argmax())])
             problem = f"column {shown(name)} has the date {value}, beyond all calendars"
             raise DataError(f"{self._path}: {problem}; correct it")
-        missing = np.isnan(whole)
-        integers = np.where(missing, 0, whole).astype(np.int32 if scale == 1 else np.int64)
-        return pa.array(integers, mask=missing).cast(kind)
+        missing = np.isnan(times)
+        whole = pa.array(np.where(missing, 0, times).astype(np.int64), mask=missing)
+        return whole.cast(pa.timestamp("ms")).cast(kind)
 
 
 def _text(value: Any) -> str:

@@ -11,17 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.arrays import Positions
-from deniable.errors import DataError, disk_errors, shown
+from deniable.errors import DataError, shown
 from deniable.schema.column import Column, FileFormat
 from deniable.schema.faults import ValidationErrors
-from deniable.schema.formats.csv_text import (
-    BLOCK_BYTES,
-    DELIMITERS,
-    SAMPLE_BYTES,
-    Utf8Stream,
-    decoded_start,
-    found_encoding,
-)
+from deniable.schema.formats.csv_text import BLOCK_BYTES, DELIMITERS, Utf8Stream, first_text
 from deniable.schema.formats.sources import Names, Source, refuse_bad_names, rows_of
 from deniable.schema.model import Schema
 
@@ -87,10 +80,7 @@ def format_of(path: Path, delimiter: str | None, encoding: str | None) -> FileFo
 
     By default the `encoding` is detected, and the `delimiter` is the first of , ; tab | or a blank.
     """
-    with disk_errors(path), path.open("rb") as stream:
-        start = stream.read(SAMPLE_BYTES)
-    encoding = encoding or found_encoding(path, start)
-    sample = decoded_start(path, start, encoding)
+    _, encoding, sample = first_text(path, encoding)
     mark = delimiter or next((each for each in DELIMITERS if each in sample), " ")
     return FileFormat(kind="transactions", delimiter=mark, encoding=encoding)
 
