@@ -44,15 +44,12 @@ def histogram_table(
     which are empty without classes.
     """
     domains, bins = mechanism.domains, mechanism.bins
-    rows = []
-    for j, name in enumerate(domains.names):
-        edges = domains.lower[j] + np.linspace(0.0, domains.widths[j], bins + 1)
-        for code, of_class in enumerate(classes or ("",)):
-            rows += [
-                (name, of_class, place, edges[place], edges[place + 1], counts[j, code, place])
-                for place in range(bins)
-            ]
-    return pd.DataFrame(rows, columns=list(HISTOGRAM_COLUMNS))
+    edges = domains.lower[:, None] + np.linspace(0.0, domains.widths, bins + 1, axis=1)
+    column, code, place = (each.ravel() for each in np.indices(counts.shape))
+    names, of_classes = np.array(domains.names)[column], np.array(classes or ("",))[code]
+    ends = edges[column, place], edges[column, place + 1]
+    values = names, of_classes, place, *ends, counts.ravel()
+    return pd.DataFrame(dict(zip(HISTOGRAM_COLUMNS, values, strict=True)))
 
 
 class MaskedResponses(Responses):

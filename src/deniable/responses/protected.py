@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deniable import estimation
 from deniable.arrays import Codes, Floats
@@ -16,7 +17,7 @@ from deniable.records import Attribute, Domain, shortened
 from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
 from deniable.responses.columns import ProtectedFormat
 from deniable.responses.tables import Table
-from deniable.schema import ValidationErrors, weights_of
+from deniable.schema import ValidationErrors, encoded, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
 WEIGHTS = (1e-100, 1e100)
@@ -114,16 +115,11 @@ class ProtectedRecords(Responses):
                 f"{self.where}: the release has no column of weights {weight!r}; it has {there}"
             )
         wanted = [name for name in self._columns if name in set(names)]
-        known: dict[str, dict[str | None, int]] = {}  # the code of each value; null is None
-        for name in wanted:
-            own = self._columns[name]
-            texts = own.texts if self.as_text else own.values.cast(pa.string()).to_pylist()
-            known[name] = {text: code for code, text in enumerate(texts)}
         faults, records = ValidationErrors(), 0
         for piece in self._source.pieces(wanted, [] if weight is None else [weight], faults):
             faults.raise_if_any()
             batch, first = piece.batch, piece.first
-            codes = {name: self._coded(name, batch[name], known[name], first) for name in wanted}
+            codes = {name: self._coded(name, batch[name], first) for name in wanted}
             weights = None
             if weight is not None:
                 weights = self._weights(weight, batch[weight], first)
@@ -137,25 +133,25 @@ class ProtectedRecords(Responses):
             all_zero = "" if weight is None else f" of positive weight by the column {weight!r}"
             raise DataError(f"{self.where}: no records{all_zero}, so nothing can be estimated")
 
-    def _coded(self, name: str, values: pa.Array, known: dict[str | None, int], at: int) -> Codes:
-        if not pa.types.is_dictionary(values.type):
-            values = values.dictionary_encode()
-        found, kind = values.dictionary, self._columns[name].values.type
+    def _coded(self, name: str, values: pa.Array, at: int) -> Codes:
+        own, values = self._columns[name], encoded(values)
+        found, kind = values.dictionary, own.values.type
+        known = pa.array(own.texts, pa.string()) if self.as_text else own.values.cast(pa.string())
         if not self.as_text and found.type != kind:  # integers next to missing values are floats
             with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # an error follows below
                 found = found.cast(kind)
-        texts = [*found.cast(pa.string()).to_pylist(), None]
-        table = np.array([known.get(text, -1) for text in texts])
+        texts = pa.concat_arrays([found.cast(pa.string()), pa.nulls(1, pa.string())])
+        table = np.asarray(pc.index_in(texts, value_set=known).fill_null(-1))
         codes = table[np.asarray(values.indices.fill_null(len(texts) - 1))]
         if codes.size and codes.min() < 0:
             bad = int(codes.argmin())
-            labels = ", ".join(str(text) for text in known)
+            labels = ", ".join(map(str, known.to_pylist()))
             raise DataError(
                 f"{self.where}: record {at + bad + 1:,}, column {name!r} has "
                 f"{shortened(str(values[bad].as_py()))!r}, which the plan's channel never returns "
                 f"(it returns {shortened(labels)}); plan and file are of different releases"
             )
-        return np.asarray(codes, dtype=self._columns[name].code_type)
+        return np.asarray(codes, dtype=own.code_type)
 
     def _weights(self, name: str, values: pa.Array, at: int) -> Floats:
         weights = weights_of(values, self._decimals[name])
