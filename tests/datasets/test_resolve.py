@@ -21,7 +21,6 @@ from deniable.datasets.manifest import Dataset, load_manifest
 from deniable.datasets.published import read_published
 from deniable.datasets.resolve import (
     DownloadError,
-    NotInMirror,
     ResolvedFile,
     from_mirror,
     obtain,
@@ -39,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_from_mirror(dataset: Dataset, mirror: Path, target: Path) -> None:
     (mirror / "colours.data").write_bytes(GOOD)
-    from_mirror(dataset, mirror, target)
+    assert from_mirror(dataset, mirror, target)
     assert target.read_bytes() == GOOD
     assert left_over(target) == {target.name}
 
@@ -52,7 +51,6 @@ def test_wrong_file_in_mirror(dataset: Dataset, mirror: Path, target: Path) -> N
         from_mirror(dataset, mirror, target)
     refused = target.parent / "refused" / f"colours.data.{OTHER_SHA[:12]}"
     message = str(caught.value)
-    assert not isinstance(caught.value, NotInMirror)
     for word in (str(theirs), GOOD_SHA, OTHER_SHA, str(refused), dataset.address, "replace it"):
         assert word in message
     assert refused.read_bytes() == OTHER
@@ -68,15 +66,13 @@ def test_wrong_file_in_mirror(dataset: Dataset, mirror: Path, target: Path) -> N
 
 
 def test_mirror_without_the_file(dataset: Dataset, mirror: Path, target: Path) -> None:
-    with pytest.raises(NotInMirror, match=r"mirror/colours\.data: the mirror lacks this file"):
-        from_mirror(dataset, mirror, target)
+    assert not from_mirror(dataset, mirror, target)
     assert not target.parent.exists()
 
 
 def test_no_such_mirror(dataset: Dataset, tmp_path: Path, target: Path) -> None:
     with pytest.raises(DataError, match="the mirror is not a directory") as caught:
         from_mirror(dataset, tmp_path / "nowhere", target)
-    assert not isinstance(caught.value, NotInMirror)
     assert str(tmp_path / "nowhere") in str(caught.value)
 
 
@@ -214,7 +210,7 @@ def test_mirror_that_is_nowhere_is_an_error(job: Job, tmp_path: Path, source: st
 
 
 def test_mirror_asked_for_must_hold_the_file(job: Job, server: Server, mirror: Path) -> None:
-    job.refuses("mirror", mirror, kind=NotInMirror)
+    assert "mirror/colours.data: the mirror lacks this file" in job.refuses("mirror", mirror)
     message = job.refuses("mirror", None)
     assert "DENIABLE_DATA_MIRROR" in message
     assert "colours.data" in message

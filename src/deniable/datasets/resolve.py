@@ -192,16 +192,12 @@ def verified_file(dataset: PublishedFile, source: ResolvedFile, folder: Path) ->
     return path
 
 
-class NotInMirror(DataError):  # noqa: N818 - usually not an error
-    """The mirror directory lacks the file."""
-
-
-def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
+def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> bool:
     """Copy the file of a `dataset` from the directory `mirror` to `target`, and verify it.
 
-    Raises `NotInMirror` if the directory lacks the file, and `DataError` if the directory does not
-    exist or has another file than the published one. A copy of the wrong file is then kept in
-    `refused/` next to the target.
+    Return False if the directory lacks the file. Raises `DataError` if the directory does not exist
+    or has another file than the published one. A copy of the wrong file is then kept in `refused/`
+    next to the target.
     """
     origin = mirror.expanduser() / dataset.file
     with disk_errors(origin, DISK):
@@ -211,10 +207,7 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
                 "correct DENIABLE_DATA_MIRROR (or data.mirror in the config)"
             )
         if not origin.exists():
-            raise NotInMirror(
-                f"{origin}: the mirror lacks this file of {dataset.name!r}; put it there (it is "
-                f"published at {dataset.address}), or set data.source: auto"
-            )
+            return False
         if not origin.is_file():
             raise DataError(f"{origin}: not a regular file; put the published file there")
         stream = origin.open("rb")
@@ -228,6 +221,7 @@ def from_mirror(dataset: PublishedFile, mirror: Path, target: Path) -> None:
                 f"it was refused, a copy is kept as {refused} for inspection; replace it by the "
                 f"file published at {dataset.address}, or remove it"
             )
+    return True
 
 
 def obtain(
@@ -272,16 +266,17 @@ def obtain(
         return published
     failure = "no mirror directory was named"
     if source != "public" and mirror is not None:
-        try:
-            from_mirror(dataset, mirror, target)
-        except NotInMirror:
-            if source == "mirror":
-                raise
-            failure = f"the mirror directory lacks {dataset.file}"
-            say(f"{dataset.file}: the mirror {mirror} lacks it and is skipped")
-        else:
+        if from_mirror(dataset, mirror, target):
             say(f"{dataset.file}: copied from the mirror {mirror}")
             return published
+        if source == "mirror":
+            raise DataError(
+                f"{mirror.expanduser() / dataset.file}: the mirror lacks this file of "
+                f"{dataset.name!r}; put it there (it is published at {dataset.address}), or set "
+                "data.source: auto"
+            )
+        failure = f"the mirror directory lacks {dataset.file}"
+        say(f"{dataset.file}: the mirror {mirror} lacks it and is skipped")
     say(f"{dataset.file}: downloading {dataset.address}")
     limits = replace(limits, most_bytes=dataset.bytes or limits.most_bytes)
     try:

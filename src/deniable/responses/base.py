@@ -89,6 +89,8 @@ class Responses(ABC):
     Each method raises `DeniableError` if the kind of plan has no such data.
     """
 
+    lacking: str = "the plan has no columns that are randomized record by record"
+    """The message of these errors."""
     has_randomized_records: bool = False
     """Whether there are single records with randomized values of each column or cluster."""
 
@@ -102,9 +104,9 @@ class Responses(ABC):
         """The tables that clients randomized; None if each set of columns is a table."""
         return None
 
-    @abstractmethod
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`."""
+        raise DeniableError(self.lacking)
 
     def estimable_table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`; raise `DeniableError` if it is too large."""
@@ -112,20 +114,20 @@ class Responses(ABC):
         table.refuse_too_large()
         return table
 
-    @abstractmethod
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         """Return flat counts of the randomized values of `tables`, each the `reports` of a `Table`.
 
         Records are weighted by the released column `weight`, if one is named.
         """
+        raise DeniableError(self.lacking)
 
-    @abstractmethod
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         """Yield batches of records: the columns `names`, and the column `weight`."""
+        raise DeniableError(self.lacking)
 
     def clusters(self) -> list[Table]:
         """Return the table of each group of columns that were randomized together."""
-        raise DeniableError("the plan has no columns that are randomized record by record")
+        raise DeniableError(self.lacking)
 
     def refuse_no_categories(self) -> None:
         """Raise `DeniableError` if the records have masked numbers, and no categories."""

@@ -1,6 +1,6 @@
 """Responses of a collection of tables: counts of randomized cells for each table."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
-from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
+from deniable.responses.base import Counted, Responses, open_protected
 from deniable.responses.tables import Side, Table, cells_of, domain_of
 from deniable.rrba import (
     FLOOR_ROUNDING,
@@ -38,6 +38,8 @@ class CollectedResponses(Responses):
     Raises `DataError` if a column or a table is missing, or p, q or the cells of a table differ
     from the `design`.
     """
+
+    lacking = "a collection has no columns that are randomized record by record; request a table"
 
     def __init__(self, source: Any, design: CollectionDesign, form: FileFormat) -> None:
         self._design, self._counts = design, dict[tuple[str, ...], Counts]()
@@ -127,9 +129,6 @@ class CollectedResponses(Responses):
             )
         found = [self._counts[table.names] for table in tables]
         return [Counted(counts, file=self.records) for counts in found]
-
-    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
-        raise DeniableError("a collection has tables and no records; request a smaller table")
 
 
 def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:

@@ -142,6 +142,10 @@ class FormResponses(ProtectedRecords):
     `Forms.columns`.
     """
 
+    lacking = (
+        "no record of a questionnaire has all columns, so nothing is estimated from single "
+        "records; request a smaller table of columns that a form has together"
+    )
     has_randomized_records = False
 
     def __init__(
@@ -181,7 +185,7 @@ class FormResponses(ProtectedRecords):
                 f"a questionnaire has no column of weights {weight!r}; leave it out"
             )
         if any(each.names not in self._ways for each in tables):
-            self.batches(())
+            raise DeniableError(self.lacking)
         requested = [self._ways[each.names] for each in tables]
         found = [[np.zeros(way.reports.size, np.int64) for way, _ in ways] for ways in requested]
         for form, codes in self._read():
@@ -224,11 +228,7 @@ class FormResponses(ProtectedRecords):
         )
 
     def clusters(self) -> list[Table]:
-        self.batches(())
-        return []
+        raise DeniableError(self.lacking)
 
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
-        raise DeniableError(
-            "no record of a questionnaire has all columns, so nothing is estimated from single "
-            "records; request a smaller table of columns that a form has together"
-        )
+        raise DeniableError(self.lacking)

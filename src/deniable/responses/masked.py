@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,6 @@ from deniable.schema import Coder, Schema, ValidationErrors, weights_of
 
 HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
 """Columns of the public file histograms.csv: the noisy count of each class in each bin."""
-NO_CATEGORIES = (
-    "masked numbers have no categories, so there are no tables and no proportions; estimate "
-    "numbers, or randomize numeric columns, with bounds and a step, by deniable.make_plan"
-)
 COLUMNS_OF_ESTIMATES = {
     "attribute": "column",
     "statistic": "statistic",
@@ -60,6 +56,11 @@ class MaskedResponses(Responses):
     `mechanism` masks, and the `class_column`. Raises `DataError` if a column is missing, a value is
     not a number or outside its bounds, or noisy counts are missing or do not match the plan.
     """
+
+    lacking = (
+        "masked numbers have no categories, so there are no tables and no proportions; estimate "
+        "numbers, or randomize numeric columns, with bounds and a step, by deniable.make_plan"
+    )
 
     def __init__(
         self,
@@ -212,17 +213,8 @@ class MaskedResponses(Responses):
         about = ("confidence", "target", "records", "released", "note")
         return found[[*COLUMNS_OF_ESTIMATES.values(), *about]]
 
-    def table(self, names: Sequence[str]) -> Table:
-        self.refuse_no_categories()
-
-    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        self.refuse_no_categories()
-
-    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
-        self.refuse_no_categories()
-
-    def refuse_no_categories(self) -> NoReturn:
-        raise DeniableError(NO_CATEGORIES)
+    def refuse_no_categories(self) -> None:
+        raise DeniableError(self.lacking)
 
 
 class MixedResponses(Responses):
