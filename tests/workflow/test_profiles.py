@@ -59,7 +59,7 @@ def test_groups_hold_rules_that_may_be_made_again() -> None:
     # What is forgotten here would go to the queue one by one.
     alone = rules_of_the_workflow() - TARGETS - DRAWN_ONCE - grouped - set(ANALYSES) - ESTIMATES
     # A local rule, and what few runs make.
-    few = {"fit_surrogate", "idp_audit_data_set", "idp_attack_data_set", "release_sweep"}
+    few = {"fit_surrogate", "release_sweep"}
     assert alone == {"download"} | few
     # An analysis that a catalog adds has a group by itself.
     assert set(slurm["group-components"]) == {*slurm["groups"].values(), "analyses"}

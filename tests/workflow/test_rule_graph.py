@@ -15,7 +15,7 @@ STAGES = {
     "data": ("download", "prepare", "draw_network"),
     "simulate": ("simulate",),
     "collect": ("collect",),
-    "analyse": (*ANALYSES, "idp_audit_data_set", "idp_attack_data_set"),
+    "analyse": tuple(ANALYSES),
     "plot": ("plot",),
     "release": (
         "plan",

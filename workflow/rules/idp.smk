@@ -1,18 +1,17 @@
 # The analyses of [idp] (see docs/references.md). Each is a rule with its own script.
 
 
-rule idp_audit_data_set:
+rule idp_audit:
     input:
-        data="results/data/{dataset}.parquet",
+        census="results/data/census.parquet",
+        wine="results/data/wine.parquet",
     output:
-        audit="results/audit/idp/{dataset}.csv",
-        clusters="results/audit/idp/{dataset}_clusters.csv",
+        audit="results/tables/idp_audit.csv",
+        clusters="results/tables/idp_audit_clusters.csv",
     log:
-        "results/logs/idp_audit_data_set/{dataset}.log",
+        "results/logs/idp_audit.log",
     benchmark:
-        "results/benchmarks/idp_audit_data_set/{dataset}.tsv"
-    wildcard_constraints:
-        dataset="census|wine",
+        "results/benchmarks/idp_audit.tsv"
     group:
         "analyses"
     resources:
@@ -21,25 +20,24 @@ rule idp_audit_data_set:
         settings=lambda wildcards: plan.settings("analyses", "idp_audit"),
         section="analyses.idp_audit",
         seed=plan.config.seed,
-        code=lambda wildcards: plan.code("idp/audit_data_set.py"),
+        code=lambda wildcards: plan.code("idp/audit.py"),
     message:
-        "Auditing individual differential privacy on {wildcards.dataset}"
+        "Auditing individual differential privacy"
     script:
-        "../scripts/idp/audit_data_set.py"
+        "../scripts/idp/audit.py"
 
 
-rule idp_attack_data_set:
+rule idp_attacks:
     input:
-        data="results/data/{dataset}.parquet",
+        census="results/data/census.parquet",
+        wine="results/data/wine.parquet",
     output:
-        attacks="results/audit/idp/{dataset}_attacks.csv",
-        protection="results/audit/idp/{dataset}_protection.csv",
+        attacks="results/tables/idp_attacks.csv",
+        protection="results/tables/idp_protection.csv",
     log:
-        "results/logs/idp_attack_data_set/{dataset}.log",
+        "results/logs/idp_attacks.log",
     benchmark:
-        "results/benchmarks/idp_attack_data_set/{dataset}.tsv"
-    wildcard_constraints:
-        dataset="census|wine",
+        "results/benchmarks/idp_attacks.tsv"
     group:
         "analyses"
     resources:
@@ -48,39 +46,11 @@ rule idp_attack_data_set:
         settings=lambda wildcards: plan.settings("analyses", "idp_attacks"),
         section="analyses.idp_attacks",
         seed=plan.config.seed,
-        code=lambda wildcards: plan.code("idp/attack_data_set.py"),
+        code=lambda wildcards: plan.code("idp/attacks.py"),
     message:
-        "Attacking individual differential privacy on {wildcards.dataset}"
+        "Attacking individual differential privacy"
     script:
-        "../scripts/idp/attack_data_set.py"
-
-
-rule idp_audit:
-    input:
-        data=expand("results/data/{dataset}.parquet", dataset=["census", "wine"]),
-        audits=expand("results/audit/idp/{dataset}.csv", dataset=["census", "wine"]),
-        clusters=expand("results/audit/idp/{dataset}_clusters.csv", dataset=["census", "wine"]),
-        attacks=expand("results/audit/idp/{dataset}_attacks.csv", dataset=["census", "wine"]),
-        protection=expand("results/audit/idp/{dataset}_protection.csv", dataset=["census", "wine"]),
-    output:
-        audit="results/tables/idp_audit.csv",
-        audit_clusters="results/tables/idp_audit_clusters.csv",
-        attacks="results/tables/idp_attacks.csv",
-        protection="results/tables/idp_protection.csv",
-    log:
-        "results/logs/idp_audit.log",
-    benchmark:
-        "results/benchmarks/idp_audit.tsv"
-    group:
-        "analyses"
-    resources:
-        **needs(SECONDS),
-    params:
-        code=lambda wildcards: plan.code("idp/audit.py"),
-    message:
-        "Joining the audits of individual differential privacy"
-    script:
-        "../scripts/idp/audit.py"
+        "../scripts/idp/attacks.py"
 
 
 rule idp_noises:

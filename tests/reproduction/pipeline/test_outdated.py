@@ -99,7 +99,7 @@ def test_settings_of_a_part_of_an_analysis_are_found_by_their_section(
     plan = plan_of(values)
     settings = plan.settings("analyses", "idp_attacks")
     named = {"settings": settings, "section": "analyses.idp_attacks"}
-    part = record(plan, "results/audit/idp/census_attacks.csv", **named)
+    part = record(plan, "results/tables/idp_protection.csv", **named)
     assert settings_now(plan, part) == part["asked"]
     changed = values["analyses"]["idp_attacks"] | {"runs": 12345}
     values["analyses"] = values["analyses"] | {"idp_attacks": changed}

@@ -183,7 +183,7 @@ def test_attacks(attacks: pd.DataFrame) -> None:
 def test_protection(data: NumericMicrodata) -> None:
     table = protection_table(file_of("small", data, 1.5), data.values, 7, **OF)
     assert list(table.columns) == list(PROTECTION_COLUMNS)
-    both = of_datasets({"one": table, "two": table}, {"one": "published", "two": "surrogate"})
+    both = of_datasets([table, table], ["published", "surrogate"])
     assert len(both) == 2 * len(table) - (table["dataset"] == "none").sum()
     twins = table[table["measure"] == "loss between clusters with one mean"]
     assert dict(zip(twins["method"], twins["less_protection"], strict=False)) == {
@@ -201,8 +201,8 @@ def test_equal_seeds_give_equal_tables(data: NumericMicrodata) -> None:
 
 def test_figures(audit: pd.DataFrame, attacks: pd.DataFrame, tmp_path: Path) -> None:
     for source in ("published", "surrogate"):
-        first = of_datasets({"small": audit}, {"small": source})
-        second = of_datasets({"small": attacks}, {"small": source})
+        first = of_datasets([audit], [source])
+        second = of_datasets([attacks], [source])
         drawn = figures.audit(first), figures.attacks(second)
         for number, figure in enumerate(drawn):
             texts = " ".join(text.get_text() for text in figure.texts)

@@ -1,6 +1,6 @@
 """Audit [idp] on its data sets: the claimed and the exact ε, or a lower bound."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -106,10 +106,9 @@ def cluster_table(
     return pd.DataFrame(rows)
 
 
-def of_datasets(tables: Mapping[str, pd.DataFrame], sources: Mapping[str, str]) -> pd.DataFrame:
+def of_datasets(tables: Iterable[pd.DataFrame], sources: Iterable[str]) -> pd.DataFrame:
     """Join the `tables` of data sets, with their `sources`; keep rows without data set once."""
-    types = {"k": "Int64", "holds": "boolean"}  # of columns with missing values
-    joined = pd.concat(table.assign(data_source=sources[name]) for name, table in tables.items())
-    joined = joined.astype({name: kind for name, kind in types.items() if name in joined})
+    parts = zip(tables, sources, strict=True)
+    joined = pd.concat(table.assign(data_source=source) for table, source in parts)
     again = (joined["dataset"] == "none") & joined.drop(columns="data_source").duplicated()
     return joined[~again].reset_index(drop=True)

@@ -45,6 +45,7 @@ AUDIT = study.Columns(
     rows_by_chance=("note", "released numbers"),
 )
 CLUSTERS = study.Columns(("dataset", "attribute", "method", "k", "domain_factor"))
+OF_CLUSTERS = study.AnalysisTable("idp_audit_clusters", CLUSTERS)
 ATTACKS = study.Columns(
     ("dataset", "attack", "neighbour", "method", "reading", "unit", "k", "claimed_epsilon"),
     "accuracy",
@@ -54,6 +55,7 @@ ATTACKS = study.Columns(
 PROTECTION = study.Columns(
     ("dataset", "measure", "method", "k", "epsilon"), rows_by_chance=("measure", "records linked")
 )
+OF_PROTECTION = study.AnalysisTable("idp_protection", PROTECTION)
 NOISES = study.Columns(
     ("noise", "epsilon", "estimator"),
     "wasserstein",
@@ -69,14 +71,15 @@ EXPECTED_SSE = study.Columns(
 ANALYSES = (
     study.Analysis(
         "idp_audit",
-        (
-            study.AnalysisTable("idp_audit", AUDIT, audited=("individual",)),
-            study.AnalysisTable("idp_audit_clusters", CLUSTERS),
-            study.AnalysisTable("idp_attacks", ATTACKS),
-            study.AnalysisTable("idp_protection", PROTECTION),
-        ),
+        (study.AnalysisTable("idp_audit", AUDIT, audited=("individual",)), OF_CLUSTERS),
         data=tuple(DATASETS),
-        settings=("analyses.idp_audit", "analyses.idp_attacks"),
+        settings=("analyses.idp_audit",),
+    ),
+    study.Analysis(
+        "idp_attacks",
+        (study.AnalysisTable("idp_attacks", ATTACKS), OF_PROTECTION),
+        data=tuple(DATASETS),
+        settings=("analyses.idp_attacks",),
     ),
     study.Analysis(
         "idp_noises", (OF_NOISES,), data=("adult_age",), settings=("analyses.idp_noises",)
