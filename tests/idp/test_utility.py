@@ -1,10 +1,8 @@
-"""Mean SSE: by clusters against record by record, expectations against integrals; F-measures."""
+"""Mean SSE: by clusters against record by record, expectations against integrals."""
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 from scipy import integrate, stats
-from sklearn.metrics import f1_score
 
 from deniable.errors import DeniableError
 from deniable.idp.methods import METHODS, Method, domain_bounds, masking
@@ -12,8 +10,6 @@ from deniable.idp.microaggregation import Ranking
 from deniable.idp.utility import (
     expected_squares,
     expected_sse,
-    f_measures,
-    majority_f_measures,
     masking_sse,
     mean_sse,
     sample_variances,
@@ -90,27 +86,8 @@ def test_no_noise_no_domain_left(values: np.ndarray) -> None:
     assert expected_sse(lost, variances) == pytest.approx(ends, rel=1e-4)
 
 
-labels = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40)
-
-
-@given(labels)
-def test_f_measures_are_those_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
-    true, predicted = np.array(pairs).T
-    theirs = f1_score(true, predicted, labels=[0, 1, 2], average=None, zero_division=0)
-    np.testing.assert_allclose(f_measures(true, predicted, 3), theirs, atol=1e-12)
-
-
-def test_the_majority_line() -> None:
-    test = np.array([0] * 78 + [1] * 22)
-    found = majority_f_measures(np.array([0, 0, 1]), test, 2)
-    assert found == pytest.approx([2 * 78 / 178, 0], abs=1e-12)
-    assert found.mean() == pytest.approx(78 / 178, abs=1e-12)
-
-
 def test_refusals() -> None:
     with pytest.raises(DeniableError, match="column 1 is constant"):
         sample_variances([[1.0, 5.0], [2.0, 5.0]])
     with pytest.raises(DeniableError, match="at least 2 records"):
         sample_variances([[1.0, 5.0]])
-    with pytest.raises(DeniableError, match="3 true and 2 predicted"):
-        f_measures(np.array([0, 1, 1]), np.array([0, 1]), 2)

@@ -40,8 +40,6 @@ from .true_dp import (
 from .utility import (
     expected_squares as expected_squares,
     expected_sse as expected_sse,
-    f_measures as f_measures,
-    majority_f_measures as majority_f_measures,
     masking_sse as masking_sse,
     mean_sse as mean_sse,
     sample_variances as sample_variances,

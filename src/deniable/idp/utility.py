@@ -1,9 +1,9 @@
-"""Measure the utility of masked records by mean SSE ([idp], section 4.1) and F-measures (4.2)."""
+"""Measure the utility of masked records by mean SSE ([idp], section 4.1)."""
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Floats, quotients
+from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.idp.methods import Masking
 
@@ -89,32 +89,3 @@ def _in_all(masking: Masking, squares: Floats, variances: Floats) -> Floats:
     ranking = masking.clusters.ranking
     total = squares + masking.clusters.scatter.sum(axis=1)
     return np.asarray((total / variances).mean(axis=-1) / ranking.records)
-
-
-def f_measures(true: Codes, predicted: Codes, classes: int) -> Floats:
-    """Return the F-measure of each class, 2 TP / (2 TP + FP + FN), shape (`classes`,).
-
-    It is 0 for a class that is never predicted. `true` and `predicted` are codes, shape (records,).
-
-    Examples
-    --------
-    >>> f_measures(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), 2).round(3)
-    array([0.8  , 0.667])
-    """
-    if true.shape != predicted.shape or not true.size:
-        raise DeniableError(
-            f"{true.size} true and {predicted.size} predicted classes cannot be compared; give "
-            "one of each per record"
-        )
-    table = np.zeros((classes, classes))
-    np.add.at(table, (true, predicted), 1)
-    return quotients(2 * np.diag(table), table.sum(axis=0) + table.sum(axis=1))
-
-
-def majority_f_measures(training: Codes, test: Codes, classes: int) -> Floats:
-    """Return the F-measures for `test` if the most frequent `training` class is the prediction.
-
-    Both are codes below `classes`.
-    """
-    majority = int(np.bincount(training, minlength=classes).argmax())
-    return f_measures(test, np.full_like(test, majority), classes)

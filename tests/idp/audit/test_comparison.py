@@ -46,6 +46,12 @@ def test_utility_is_measured_with_the_original_records(method: str) -> None:
     assert values.loc[("proportion of records linked", ""), "reference"] == 1 / len(data)
     for name in data.classes:
         assert 0 <= values.loc[("F-measure", name), "value"] <= 1
+    training, test = data.training_split()
+    majority = int(np.bincount(training.labels).argmax())
+    share = float(np.mean(test.labels == majority))
+    always = values.xs("F-measure of the majority class")["value"]
+    assert always[data.classes[majority]] == pytest.approx(2 * share / (1 + share), abs=1e-12)
+    assert always.drop(data.classes[majority]).eq(0).all()
     same = measure_utility(mechanism, data, data, 1).set_index(["measure", "class"])
     assert same.loc[("mean SSE", ""), "value"] == 0
     assert np.isinf(same.loc[("epsilon proved by the numbers", ""), "value"])

@@ -26,9 +26,7 @@ from deniable.idp import (
     NumericMechanism,
     class_codes,
     estimate_numbers,
-    f_measures,
     histograms,
-    majority_f_measures,
     mean_sse,
     microaggregate,
     protect_numbers,
@@ -126,22 +124,26 @@ def _forests(
 ) -> Iterator[tuple[Any, ...]]:
     # Imported here because the library is large and files without classes do not need it.
     with from_extras():
+        from sklearn.dummy import DummyClassifier  # type: ignore[import-untyped]  # noqa: PLC0415
         from sklearn.ensemble import (  # type: ignore[import-untyped]  # noqa: PLC0415
             RandomForestClassifier,
         )
+        from sklearn.metrics import f1_score  # type: ignore[import-untyped]  # noqa: PLC0415
 
     training, test = original.training_split()
     if min(np.unique(part.labels).size for part in (training, test)) < 2:
         return
-    measures = []
-    for records in (protected.values[: len(training)], training.values):
-        forest = RandomForestClassifier(random_state=seed, n_jobs=1)
-        forest.fit(records, training.labels)
-        measures.append(f_measures(test.labels, forest.predict(test.values), len(original.classes)))
-    majority = majority_f_measures(training.labels, test.labels, len(original.classes))
-    for name, own, reference, always in zip(original.classes, *measures, majority, strict=True):
-        yield "F-measure", name, float(own), float(reference), UNPROTECTED
-        yield "F-measure of the majority class", name, float(always), float(reference), UNPROTECTED
+    measures, codes = [], range(len(original.classes))
+    forest = RandomForestClassifier(random_state=seed, n_jobs=1)
+    of_majority = DummyClassifier(strategy="most_frequent")
+    masked, numbers = protected.values[: len(training)], training.values
+    for classifier, values in ((forest, masked), (forest, numbers), (of_majority, numbers)):
+        predicted = classifier.fit(values, training.labels).predict(test.values)
+        found = f1_score(test.labels, predicted, labels=codes, average=None, zero_division=0)
+        measures.append(found.tolist())
+    for name, own, reference, always in zip(original.classes, *measures, strict=True):
+        yield "F-measure", name, own, reference, UNPROTECTED
+        yield "F-measure of the majority class", name, always, reference, UNPROTECTED
 
 
 SQUARED, LIKELIHOOD = "squared", "likelihood"
