@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.idp import Domains, NumericMechanism, Ranking
+from deniable.idp import Domains, NumericMechanism
 from deniable.idp.audit import AuditedFile, audit_file
 from deniable.records import NumericMicrodata
 
@@ -46,8 +46,8 @@ def mechanism_by(method: str, epsilon: float = 1.0, **changes: Any) -> NumericMe
 def audited(mechanism: NumericMechanism, data: NumericMicrodata) -> pd.DataFrame:
     """Return the audit of a mechanism without histograms on its original records."""
     domains, factor = mechanism.domains, mechanism.domain_factor or np.nan
-    ranking = Ranking.of(domains.inner(data.values))
-    file = AuditedFile("small", domains.names, ranking, domains.widths, factor)
+    values = domains.inner(data.values)
+    file = AuditedFile("small", domains.names, values, domains.widths, factor)
     ks = [mechanism.k] if mechanism.k else []
     table = audit_file(file, ks, [mechanism.epsilon], [mechanism.method])
     return table[table["domain"] == "public"] if mechanism.public_domains else table

@@ -147,7 +147,7 @@ def test_a_passed_cluster_costs_all_that_proposition_3_grants(numbers: list[int]
     cut = Cut(np.sort(np.array(numbers, dtype=float)), 3, 40.0)
     scales = sensitivity("idp_cbls", cut.edges, cut.upper)
     moves, loss = Moves(cut, "preprocessed"), with_frozen_scales(scales)
-    upward, downward = map(loss, moves.passed)
+    upward, downward = loss(moves.upward[1]), loss(moves.downward[1])
     np.testing.assert_allclose(np.maximum(upward, downward), scales > 0, atol=1e-12)
     anew = losses_of_clusters_formed_anew(moves, loss)
     inner = (scales > 0)[1:-1].sum()
@@ -243,7 +243,7 @@ def test_a_cluster_without_noise_blocks_all_moves_that_pass_it(
     passed: list[float], of_records: list[float]
 ) -> None:
     leaves, entered = np.array([1.0, 2, 4, 99]), np.array([99.0, 16, 32, 64])
-    found = _upward(leaves, np.array(passed), entered, np.arange(4))
+    found = _upward(leaves, np.array(passed), entered[:, None], np.arange(4))
     assert found.of_records.tolist() == of_records
     alone = [1, max(passed[1], 16), max(passed[2], 32), 64]
     assert found.of_centroids.tolist() == alone

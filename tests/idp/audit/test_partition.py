@@ -31,7 +31,7 @@ from deniable.idp.audit.partition import (
     shown_when_shuffled,
     visible,
 )
-from deniable.idp.audit.report import Kind, claim_row
+from deniable.idp.audit.report import AuditedFile, ClusteredFile, Kind, MethodAudit
 from deniable.idp.methods import masking
 from deniable.idp.microaggregation import Ranking
 
@@ -209,12 +209,16 @@ def test_an_error_of_known_size_proves_its_epsilon() -> None:
         (2.0, "lower bound", ("lower bound", False)),
         (0.5, "lower bound", ("lower bound", None)),
         (0.5, "exact", ("exact", True)),
+        (1.0, "exact", ("exact", True)),
+        (1.1, "exact", ("exact", False)),
     ],
 )
 def test_an_infinite_lower_bound_is_exact(
     found: float, kind: Kind, expected: tuple[str, bool | None]
 ) -> None:
-    row = claim_row(1.0, found, kind)
+    file = AuditedFile("small", ("x",), np.arange(3.0)[:, None], np.array([2.0]), 1.0)
+    about = {"reading": "as it runs", "unit": "record", "attribute": "x", "clusters": "recomputed"}
+    row = MethodAudit(ClusteredFile(file, 3), "dp_um", 1.0).row(found, kind, **about)
     assert (row["kind"], row["holds"]) == expected
     assert (row["exact_or_lower_bound"], row["times_claimed"]) == (found, found)
 

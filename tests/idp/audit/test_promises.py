@@ -18,7 +18,7 @@ from tests.idp.numeric_files import (
 
 from deniable.channels.exact import rounded_down, rounded_up
 from deniable.errors import DeniableError
-from deniable.idp import Domains, NumericMechanism, Ranking, domains_by_factor
+from deniable.idp import Domains, NumericMechanism, domains_by_factor
 from deniable.idp.audit import (
     CENTROID,
     CENTROIDS,
@@ -108,7 +108,7 @@ def test_verdicts_agree_with_the_audit(method: str, factor: float | None, seed: 
 def test_a_size_of_one_does_not_repeat_dp_nor_omit_methods() -> None:
     domains, records = stated_domains(), numeric_file()
     file = AuditedFile(
-        "small", domains.names, Ranking.of(domains.inner(records.values)), domains.widths, np.nan
+        "small", domains.names, domains.inner(records.values), domains.widths, np.nan
     )
     pd.testing.assert_frame_equal(
         audit_file(file, [1], [1.0], ["dp"]), audit_file(file, [], [1.0], ["dp"])

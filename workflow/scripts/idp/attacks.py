@@ -14,7 +14,7 @@ with job(snakemake):
     factor, runs = settings.pop("domain_factor"), settings.pop("runs")
     attacks, protection = [], []
     for name, data in records.items():
-        of = file_of(name, data, factor), data.values, snakemake.params.seed
+        of = file_of(name, data, factor), snakemake.params.seed
         attacks.append(attack_table(*of, **settings, runs=runs))
         protection.append(protection_table(*of, **settings))
     write_table(snakemake.output.attacks, of_datasets(attacks, sources))

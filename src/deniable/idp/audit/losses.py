@@ -47,7 +47,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deniable.arrays import Flags, Floats, Positions
+from deniable.arrays import Flags, Floats, Positions, quotients
 from deniable.idp.methods import Centroid, Variant, sensitivity
 from deniable.idp.microaggregation import Edges, cluster_starts
 
@@ -160,55 +160,43 @@ class Moves:
     @cached_property
     def within(self) -> Changes:
         """Changes if the new value stays in its cluster, shape (records, candidates)."""
-        cut = self.cut
-        return self._any_removed(cut.candidates(cut.below, cut.above))
+        return self._staying(self.cut.below, self.cut.above)
 
     @cached_property
     def fixed(self) -> Changes:
         """Changes if the record keeps its cluster for all values, shape (records, candidates)."""
+        number = self.cut.starts.size
+        return self._staying(np.zeros(number), np.full(number, self.cut.upper))
+
+    @cached_property
+    def upward(self) -> tuple[Changes, ...]:
+        """Changes of the cluster that the record leaves, passes or enters if its value rises.
+
+        The shapes are (records,), (clusters,) and (clusters, candidates). A left cluster gains the
+        value above it. A passed cluster also gains it, and loses its first value to the cluster
+        below. An entered cluster loses its first value, and the new value stays. Ignore the last
+        cluster, unless it is entered, and the first one, unless it is left.
+        """
         cut = self.cut
-        ends = np.zeros(cut.starts.size), np.full(cut.starts.size, cut.upper)
-        return self._any_removed(cut.candidates(*ends))
+        return self._moved(cut.above, cut.starts, cut.candidates(cut.values[cut.starts], cut.above))
 
     @cached_property
-    def leaves(self) -> tuple[Changes, Changes]:
-        """Changes if the value moves above or below its cluster, shape (records,).
+    def downward(self) -> tuple[Changes, ...]:
+        """The same as `upward` in the reverse order, if the value of the record falls."""
+        cut, last = self.cut, self.cut.stops - 1
+        return self._moved(cut.below, last, cut.candidates(cut.below, cut.values[last]))
 
-        The cluster gains a neighbouring value. Ignore the last one upward, the first one downward.
-        """
-        clusters, positions = self.cut.cluster_of, np.arange(self.cut.values.size)
-        above, below = self.cut.above[clusters], self.cut.below[clusters]
-        upward = self._exchange(clusters, positions, above)
-        return upward, self._exchange(clusters, positions, below)
+    def _moved(self, gained: Floats, lost: Positions, entering: Floats) -> tuple[Changes, ...]:
+        clusters, left = np.arange(lost.size), self.cut.cluster_of
+        return (
+            self._exchange(left, np.arange(left.size), gained[left]),
+            self._exchange(clusters, lost, gained),
+            self._exchange(clusters[:, None], lost[:, None], entering),
+        )
 
-    @cached_property
-    def passed(self) -> tuple[Changes, Changes]:
-        """Changes if a value passes the cluster upward, or downward, shape (clusters,).
-
-        Upward, the cluster passes its first value to the cluster below. Downward, it passes its
-        last value to the cluster above. Ignore the first and the last cluster.
-        """
-        cut, clusters = self.cut, np.arange(self.cut.starts.size)
-        upward = self._exchange(clusters, cut.starts, cut.above)
-        return upward, self._exchange(clusters, cut.stops - 1, cut.below)
-
-    @cached_property
-    def entered(self) -> tuple[Changes, Changes]:
-        """Changes if a value from below, or from above, stays, shape (clusters, candidates).
-
-        Ignore the first cluster from below, and the last cluster from above.
-        """
-        cut, clusters = self.cut, np.arange(self.cut.starts.size)[:, None]
-        first, last = cut.starts, cut.stops - 1
-        upward = cut.candidates(cut.values[first], cut.above)
-        downward = cut.candidates(cut.below, cut.values[last])
-        from_below = self._exchange(clusters, first[:, None], upward)
-        return from_below, self._exchange(clusters, last[:, None], downward)
-
-    def _any_removed(self, candidates: Floats) -> Changes:
-        clusters = self.cut.cluster_of
-        positions = np.arange(self.cut.values.size)
-        return self._exchange(clusters[:, None], positions[:, None], candidates[clusters])
+    def _staying(self, lowest: Floats, highest: Floats) -> Changes:
+        own, candidates = self.cut.cluster_of, self.cut.candidates(lowest, highest)
+        return self._exchange(own[:, None], np.arange(own.size)[:, None], candidates[own])
 
     def _exchange(self, clusters: Positions, removed: Positions, inserted: Floats) -> Changes:
         after = self.cut.exchanged(clusters, removed, inserted)
@@ -226,8 +214,7 @@ class Moves:
 
 def distance_in_scales(distance: Floats, scale: Floats) -> Floats:
     """Return |`distance`| / `scale`, with 0 / 0 = 0."""
-    far = np.abs(distance)
-    return np.divide(far, scale, out=np.where(far > 0, np.inf, 0.0), where=scale > 0)
+    return quotients(np.abs(distance), scale, np.where(distance == 0, 0.0, np.inf))
 
 
 def loss_between(
@@ -308,12 +295,10 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
     staying = Losses(np.maximum.reduceat(within, moves.cut.starts), within)
     if moves.cut.starts.size == 1:
         return staying
-    leaves, passed = [loss(each) for each in moves.leaves], [loss(each) for each in moves.passed]
-    entered = [loss(each).max(axis=1) for each in moves.entered]
-    upward = _upward(leaves[0], passed[0], entered[0], cluster_of)
+    upward = _upward(*map(loss, moves.upward), cluster_of)
     # Downward is upward in the reverse order.
     mirrored = cluster_of[-1] - cluster_of[::-1]
-    found = _upward(leaves[1][::-1], passed[1][::-1], entered[1][::-1], mirrored)
+    found = _upward(*(loss(each)[::-1] for each in moves.downward), mirrored)
     downward = (each[::-1] for each in found)
     return Losses(*map(np.maximum.reduce, zip(staying, upward, downward, strict=True)))
 
@@ -321,13 +306,12 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
 def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:
     """Return the largest losses of moves to a higher cluster.
 
-    `leaves` has the loss of the cluster that each record leaves, ignored in the last cluster.
-    `passed` and `entered` are by cluster, ignored in the first; `passed` also in the last.
+    The arguments are losses of `Moves.upward`.
     """
     last = passed.size - 1
     leaves = np.where(cluster_of < last, leaves, 0.0)
     passed = np.concatenate([[0.0], passed[1:last], [0.0]])
-    entered = np.append(0.0, entered[1:])
+    entered = np.append(0.0, entered[1:].max(axis=1))
     starts = np.flatnonzero(np.diff(cluster_of, prepend=-1))
     of_centroids = np.maximum.reduce([np.maximum.reduceat(leaves, starts), passed, entered])
     # The largest loss beyond cluster a: the maximum over b > a, by sums over passed clusters.

@@ -63,15 +63,20 @@ empty if a lower bound does not exceed the claim.
 class AuditedFile:
     """A file of numeric records, named `dataset`, and the domains of its attributes, `names`.
 
-    The `ranking` has the records. The upper ends of the domains, `upper`, shape (attributes,), are
-    computed with the `domain_factor`.
+    The `values` have the shape (records, attributes). The upper ends of the domains, `upper`, shape
+    (attributes,), are computed with the `domain_factor`.
     """
 
     dataset: str
     names: Sequence[str]
-    ranking: Ranking
+    values: Floats
     upper: Floats
     domain_factor: float
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The ranked records."""
+        return Ranking.of(self.values)
 
     def of_all_attributes(self, losses: Sequence[Losses]) -> Floats:
         """Return the loss of each record if all its attributes change at once, shape (records,).
@@ -130,19 +135,6 @@ class ClusteredFile:
             losses_of_clusters_formed_anew(moves, with_own_scales(shipped.method, moves.cut, *part))
             for moves, part in zip(self.moves(shipped.method), parts, strict=True)
         ]
-
-
-def claim_row(claimed: float, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
-    """Return a row of the audit, which compares a `claimed` epsilon with the one `found`.
-
-    By its `kind` the epsilon found is exact or a lower bound. An infinite lower bound is exact. A
-    lower bound within the claim decides nothing. `about` has other columns of `COLUMNS`.
-    """
-    kind = "exact" if np.isinf(found) else kind
-    within = found <= claimed * (1 + CLAIM_TOLERANCE)
-    about |= {"claimed_epsilon": claimed, "exact_or_lower_bound": found, "kind": kind}
-    holds = (True if kind == "exact" else None) if within else False
-    return about | {"holds": holds, "times_claimed": found / claimed}
 
 
 def audit_file(
@@ -262,10 +254,9 @@ class MethodAudit:
 
     def of_shuffled_records(self) -> dict[str, Any]:
         """Return the row of records that are released in random order."""
-        file, ranking = self.clustered.file, self.clustered.file.ranking
-        columns = np.take_along_axis(ranking.values, ranking.positions, axis=1).T
+        file = self.clustered.file
         of = centroid_of(self.method), self.shipped.scales, float(file.upper[0])
-        shown = shown_when_shuffled(columns, self.clustered.k, *of)
+        shown = shown_when_shuffled(file.values, self.clustered.k, *of)
         note = "records in random order: how many of them two clusters share is released"
         return self._refuted(shown, reading=FIXED_SCALE, attribute=file.names[0], note=note)
 
@@ -285,22 +276,31 @@ class MethodAudit:
         return self.row(np.inf if refuted else 0.0, "lower bound", **about)
 
     def row(self, found: float, kind: Kind, **about: Any) -> dict[str, Any]:
-        """Return one row of the audit; see `claim_row` for `found` and `kind`.
+        """Return a row of the audit, which compares the claimed epsilon with the one `found`.
 
-        `about` has other columns of `COLUMNS`, at least ``reading`` (the interpretation), ``unit``
-        (the released object), ``attribute`` (or all), and ``clusters`` (fixed, or recomputed).
+        By its `kind` the epsilon found is exact or a lower bound. An infinite lower bound is exact.
+        A lower bound within the claim decides nothing. `about` has other columns of `COLUMNS`, at
+        least ``reading`` (the interpretation), ``unit`` (the released object), ``attribute`` (or
+        all), and ``clusters`` (fixed, or recomputed).
         """
         file, formed = self.clustered.file, self.method != "dp"
+        claimed = self.claimed(about["unit"], about["attribute"])
+        kind = "exact" if np.isinf(found) else kind
+        within = found <= claimed * (1 + CLAIM_TOLERANCE)
         columns = {
             "dataset": file.dataset,
             "method": self.method,
             "k": self.clustered.k if formed else None,
+            "claimed_epsilon": claimed,
+            "exact_or_lower_bound": found,
+            "kind": kind,
+            "holds": (True if kind == "exact" else None) if within else False,
             "epsilon": self.epsilon,
             "domain_factor": file.domain_factor,
             "domain": "public",
+            "times_claimed": found / claimed,
             "records_beyond": np.nan,
             "delta": np.nan,
             "note": "",
         }
-        columns |= about if formed else about | {"clusters": "none"}
-        return claim_row(self.claimed(about["unit"], about["attribute"]), found, kind, **columns)
+        return columns | (about if formed else about | {"clusters": "none"})

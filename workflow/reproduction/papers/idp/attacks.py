@@ -23,17 +23,12 @@ WHOLE_RECORD = "a record, all attributes"
 
 
 def attack_table(
-    file: audit.AuditedFile,
-    values: Floats,
-    seed: int,
-    k: Sequence[int],
-    epsilons: Sequence[float],
-    runs: int,
+    file: audit.AuditedFile, seed: int, k: Sequence[int], epsilons: Sequence[float], runs: int
 ) -> pd.DataFrame:
     """Attack releases of a `file` and of a neighbour, `runs` times for each setting.
 
-    The records have the `values`, shape (records, attributes). They are masked in clusters of at
-    least each `k`, at each of the claimed `epsilons`. The root seed is `seed`.
+    The records are masked in clusters of at least each `k`, at each of the claimed `epsilons`. The
+    root seed is `seed`.
 
     ``attack`` is "partition" or "likelihood", ``neighbour`` is the change, and ``unit`` is the
     released part. ``claimed_epsilon`` belongs to a record, although the partition attack changes a
@@ -45,7 +40,7 @@ def attack_table(
     rows = []
     for epsilon in epsilons:
         allowed = float(scipy.special.expit(epsilon))
-        for *about, found in _Attacks(file, values, epsilon, runs, seed).rows(k):
+        for *about, found in _Attacks(file, epsilon, runs, seed).rows(k):
             low, high = found.interval()
             holds = False if found.interval(1 - 2 * FALSE_ALARM)[0] > allowed else None
             of = (found.value, low, high, found.tried, allowed, found.epsilon(), holds)
@@ -58,7 +53,6 @@ def attack_table(
 @dataclass(frozen=True, eq=False)
 class _Attacks:
     file: audit.AuditedFile
-    values: Floats
     epsilon: float
     runs: int
     seed: int
@@ -66,7 +60,7 @@ class _Attacks:
     def rows(self, ks: Sequence[int]) -> Iterator[tuple[Any, ...]]:
         laplace = (WHOLE_RECORD, "dp", audit.FIXED_SCALE, "record", None)
         yield "likelihood", *laplace, self._on_laplace()
-        column = self.values[:, 0]
+        column = self.file.values[:, 0]
         for k in ks:
             clustered = audit.ClusteredFile(self.file, k)
             for method in ATTACKED:
@@ -85,8 +79,8 @@ class _Attacks:
     def _on_laplace(self) -> audit.Accuracy:
         """Attack plain Laplace noise with the record farthest from an end of its domains."""
         upper, share = self.file.upper, self.epsilon / self.file.upper.size
-        reach = np.maximum(self.values, upper - self.values) / upper
-        record = self.values[int(np.argmax(reach.sum(axis=1)))]
+        reach = np.maximum(self.file.values, upper - self.file.values) / upper
+        record = self.file.values[int(np.argmax(reach.sum(axis=1)))]
         changed = np.where(record > upper - record, 0.0, upper)
         one, other = (
             audit.NoisyCentroids(each, upper / share, upper) for each in (record, changed)
@@ -96,7 +90,7 @@ class _Attacks:
     def _on_random_changes(self, method: Variant, k: int) -> audit.Accuracy:
         """Attack repeatedly with a random record that gets the value of another random record."""
         generator = self._generator("random change", method, k)
-        column, right = self.values[:, 0], 0
+        column, right = self.file.values[:, 0], 0
         tried = min(self.runs, RANDOM_CHANGES)
         actual = self._first(method, k, column)
         for _ in range(tried):
@@ -139,7 +133,7 @@ class _Attacks:
         """Return the masking if the record with the largest loss moves to the worse domain ends."""
         frozen = clustered.frozen_losses(shipped.method)[audit.RECLUSTERED]
         record = int(np.argmax(self.file.of_all_attributes(frozen)))
-        table, upper = self.values.copy(), self.file.upper
+        table, upper = self.file.values.copy(), self.file.upper
 
         def masked_with(values: Floats) -> Masking:
             table[record] = values
@@ -156,11 +150,11 @@ class _Attacks:
 
 
 def protection_table(
-    file: audit.AuditedFile, values: Floats, seed: int, k: Sequence[int], epsilons: Sequence[float]
+    file: audit.AuditedFile, seed: int, k: Sequence[int], epsilons: Sequence[float]
 ) -> pd.DataFrame:
     """Test section 1, "never less protection than the underlying microaggregation".
 
-    `file`, `values`, `seed`, `k` and `epsilons` are as in `attack_table`.
+    `file`, `seed`, `k` and `epsilons` are as in `attack_table`.
 
     ``value`` is a ``measure`` under the method, and ``microaggregation`` is the same measure for
     the microaggregated file. ``less_protection`` is True if the first is larger. ``replicates`` is
@@ -185,17 +179,18 @@ def protection_table(
         means, exact = np.mean([audit.certain_values(each.cut) for each in moves], axis=0)
         of = (file.dataset, "values known for certain", "idp_cbls", size)
         rows.append((*of, np.nan, exact, means, None, None))
-    rows += _linked(file, values, k, epsilons, seed)
+    rows += _linked(file, seed, k, epsilons)
     table = pd.DataFrame(rows, columns=[*names, "replicates", "score"])
     table.insert(len(names), "less_protection", table["value"] > table["microaggregation"])
     return table.astype({"k": "Int64", "replicates": "Int64"})
 
 
 def _linked(
-    file: audit.AuditedFile, values: Floats, ks: Sequence[int], epsilons: Sequence[float], seed: int
+    file: audit.AuditedFile, seed: int, ks: Sequence[int], epsilons: Sequence[float]
 ) -> Iterator[tuple[Any, ...]]:
     generator = generator_for(seed, {"audit": "linked", "data": file.dataset})
-    targets, noise = generator.permutation(len(values))[:LINKED_TARGETS], SeededNoise(generator)
+    values, noise = file.values, SeededNoise(generator)
+    targets = generator.permutation(len(values))[:LINKED_TARGETS]
 
     def found(method: Method, k: int, epsilon: float) -> audit.Linkage:
         masked = masking(method, file.ranking, k, file.upper, epsilon)

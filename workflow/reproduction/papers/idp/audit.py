@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deniable.idp import METHODS, Ranking, audit, domain_bounds
+from deniable.idp import METHODS, audit, domain_bounds
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise, generator_for
 
@@ -15,7 +15,7 @@ from deniable.sampling import SeededNoise, generator_for
 def file_of(name: str, data: NumericMicrodata, domain_factor: float) -> audit.AuditedFile:
     """Return the data set `name` with the records `data` and domains by a `domain_factor`."""
     upper = domain_bounds(data.values, domain_factor)
-    return audit.AuditedFile(name, data.names, Ranking.of(data.values), upper, domain_factor)
+    return audit.AuditedFile(name, data.names, data.values, upper, domain_factor)
 
 
 def audit_table(
