@@ -243,7 +243,7 @@ def test_a_cluster_without_noise_blocks_all_moves_that_pass_it(
     passed: list[float], of_records: list[float]
 ) -> None:
     leaves, entered = np.array([1.0, 2, 4, 99]), np.array([99.0, 16, 32, 64])
-    found = _upward(leaves, np.array(passed), entered[:, None], np.arange(4))
+    found = _upward(np.arange(4), leaves, np.array(passed), entered[:, None])
     assert found.of_records.tolist() == of_records
     alone = [1, max(passed[1], 16), max(passed[2], 32), 64]
     assert found.of_centroids.tolist() == alone

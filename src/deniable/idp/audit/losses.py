@@ -295,19 +295,16 @@ def losses_of_clusters_formed_anew(moves: Moves, loss: ChangeLoss) -> Losses:
     staying = Losses(np.maximum.reduceat(within, moves.cut.starts), within)
     if moves.cut.starts.size == 1:
         return staying
-    upward = _upward(*map(loss, moves.upward), cluster_of)
+    upward = _upward(cluster_of, *map(loss, moves.upward))
     # Downward is upward in the reverse order.
     mirrored = cluster_of[-1] - cluster_of[::-1]
-    found = _upward(*(loss(each)[::-1] for each in moves.downward), mirrored)
+    found = _upward(mirrored, *(loss(each)[::-1] for each in moves.downward))
     downward = (each[::-1] for each in found)
     return Losses(*map(np.maximum.reduce, zip(staying, upward, downward, strict=True)))
 
 
-def _upward(leaves: Floats, passed: Floats, entered: Floats, cluster_of: Positions) -> Losses:
-    """Return the largest losses of moves to a higher cluster.
-
-    The arguments are losses of `Moves.upward`.
-    """
+def _upward(cluster_of: Positions, leaves: Floats, passed: Floats, entered: Floats) -> Losses:
+    """Return the largest losses of moves to a higher cluster, from losses of `Moves.upward`."""
     last = passed.size - 1
     leaves = np.where(cluster_of < last, leaves, 0.0)
     passed = np.concatenate([[0.0], passed[1:last], [0.0]])

@@ -13,13 +13,14 @@ from deniable.arrays import Floats, Positions, quotients
 from deniable.idp import Masking, Method, Ranking, Variant, audit, masking, microaggregate
 from deniable.sampling import SeededNoise, generator_for
 
+from reproduction.papers.idp.names import RANDOM_CHANGE, WHOLE_RECORD
+
 ATTACKED: tuple[Method, ...] = ("dp_um", "idp_ls", "idp_cbls")
 LINKED_TARGETS = 1000
 RANDOM_CHANGES = 200
 FALSE_ALARM = 1e-4  # probability that an attack refutes a true claim
 TWIN_CLUSTERS = ((1.0, 2.0, 3.0), (2.0, 2.0, 2.0))
 TWIN_DOMAIN = 4.5  # 1.5 times the largest value
-WHOLE_RECORD = "a record, all attributes"
 
 
 def attack_table(
@@ -71,8 +72,7 @@ class _Attacks:
                 generator = self._generator("partition", method, k)
                 found = audit.partition_attack(one, other, generator, self.runs)
                 yield "partition", "smallest value to U, first attribute", *of, found
-                what = "a random record gets another's value, first attribute"
-                yield "partition", what, *of, self._on_random_changes(method, k)
+                yield "partition", RANDOM_CHANGE, *of, self._on_random_changes(method, k)
                 for reading, found in self._likelihood(clustered, method):
                     yield "likelihood", WHOLE_RECORD, method, reading, "attribute", k, found
 

@@ -220,6 +220,11 @@ def _by_dataset(
 
 
 LAPLACE = look("#1b1f24", "none", "^", label="Laplace DP")
+ATTACKS = {  # neighbour and interpretation in each panel
+    (names.WHOLE_RECORD, names.FIXED_SCALE): "likelihood of centroids,\nscale frozen",
+    (names.WHOLE_RECORD, names.RECOMPUTED_SCALE): "likelihood of centroids,\nas it runs",
+    (names.RANDOM_CHANGE, names.RECOMPUTED_SCALE): "records with equal values,\nrandom change",
+}
 
 
 @style.in_style
@@ -230,8 +235,10 @@ def attacks(table: pd.DataFrame) -> Figure:
 
     grid, looks = np.geomspace(0.006, 1.7, 80), {"dp": LAPLACE, **METHODS}
 
-    def panel(axis: Axes, dataset: str, name: str) -> None:
-        part = names.ATTACKS[name].rows_of(where(shown, dataset=dataset))
+    def panel(axis: Axes, dataset: str, attack: tuple[str, str]) -> None:
+        neighbour, reading = attack
+        part = where(shown, dataset=dataset, neighbour=neighbour)
+        part = part[(part["reading"] == reading) | (part["method"] == "dp")]
         axis.plot(grid, 1 / (1 + np.exp(-grid)), color=style.INK, linewidth=1)
         shifts = np.geomspace(0.88, 1.14, len(looks))
         for shift, (method, options) in zip(shifts, looks.items(), strict=True):
@@ -244,10 +251,9 @@ def attacks(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.xaxis, [0.01, 0.1, 1.0], plain)
         style.gridded(axis, "y", 0.5)
 
-    columns = {name: kind.title for name, kind in names.ATTACKS.items()}
     ylabel, xlabel = "proportion of right answers", "claimed ε"
     return style.finish(
-        _by_dataset(shown, ylabel, columns, panel, 2.5, xlabel),
+        _by_dataset(shown, ylabel, ATTACKS, panel, 2.5, xlabel),
         "Attacks that distinguish a file from its neighbour by one release",
         f"k = {k:g}; half of the releases are from each file; 95 % intervals",
         [

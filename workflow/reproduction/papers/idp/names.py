@@ -1,6 +1,5 @@
 """Names of data sets, methods and parts of the audit, and selections of rows for pages."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -64,32 +63,9 @@ SHOWN_ESTIMATORS = {"EMS": "-", "maximum likelihood": "--"}
 """The estimators in the figure of noises, and their lines."""
 
 
-@dataclass(frozen=True)
-class Attack:
-    """Rows of an `attack` under a `reading`, with a text in `neighbour`, for a panel's `title`."""
-
-    attack: str
-    reading: str
-    neighbour: str
-    title: str
-
-    def rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of this attack in a `table`; the scale of plain noise is always fixed."""
-        part = where(table, attack=self.attack)
-        part = part[(part["reading"] == self.reading) | (part["method"] == "dp")]
-        return part[part["neighbour"].str.contains(self.neighbour, regex=False)]
-
-
-ATTACKS = {
-    "frozen": Attack("likelihood", FIXED_SCALE, ALL, "likelihood of centroids,\nscale frozen"),
-    "runs": Attack("likelihood", RECOMPUTED_SCALE, ALL, "likelihood of centroids,\nas it runs"),
-    "partition": Attack(
-        "partition",
-        RECOMPUTED_SCALE,
-        "random record",
-        "records with equal values,\nrandom change",
-    ),
-}
+WHOLE_RECORD = "a record, all attributes"
+RANDOM_CHANGE = "a random record gets another's value, first attribute"
+"""Neighbours in the table of attacks."""
 
 
 def noted(table: pd.DataFrame, note: str) -> pd.Series:

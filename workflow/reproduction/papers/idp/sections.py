@@ -212,9 +212,8 @@ def _noticed(table: pd.DataFrame | None, dataset: str, at: Shown) -> pd.Series:
     if table is None:
         return pd.Series(dtype=object)
     part = at.at_k(where(table, dataset=dataset, claimed_epsilon=at.epsilon))
-    plain_noise = names.ATTACKS["frozen"].rows_of(where(part, method="dp"))
-    clustered = names.ATTACKS["partition"].rows_of(where(part, method=CLUSTERED))
-    own = pd.concat([plain_noise, clustered])
+    clustered = where(part, method=CLUSTERED, neighbour=names.RANDOM_CHANGE)
+    own = pd.concat([where(part, method="dp"), clustered])
     return _by_method(own, lambda row: percent(row["accuracy"]) + names.failing(row))
 
 
