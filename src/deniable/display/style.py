@@ -81,6 +81,7 @@ def panel_grid(
     xlabel: str = "",
     titlesize: float = 10,
     share: tuple[Any, Any] = (True, True),
+    grid: str = "both",
 ) -> tuple[Figure, Any]:
     """Return a figure with a panel for each row and column, and its axes.
 
@@ -88,7 +89,7 @@ def panel_grid(
     are the texts left of the rows and, in `titlesize` points, above the columns. `xlabel` is below
     each column. `size` has four lengths in inches: width for each column and for the rest, height
     for each row and for the rest. `share` has the options ``sharex`` and ``sharey`` of
-    `Figure.subplots`.
+    `Figure.subplots`. Panels are `gridded` along `grid`: "x", "y", "both", or "" for no grid.
     """
     shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
     inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
@@ -101,12 +102,14 @@ def panel_grid(
         line[0].set_ylabel(label)
         for axis, column in zip(line, columns, strict=True):
             draw(axis, row, column)
+            if grid:
+                gridded(axis, grid)
     return figure, axes
 
 
-def gridded(axis: Axes, along: Any = "both", linewidth: float = 0.6) -> None:
-    """Show a grid of a `linewidth` behind an `axis`, `along` x, y or both."""
-    axis.grid(axis=along, color=GRID, linewidth=linewidth)
+def gridded(axis: Axes, along: Any = "both") -> None:
+    """Show a grid behind an `axis`, `along` x, y or both."""
+    axis.grid(axis=along, color=GRID, linewidth=0.6)
     axis.set_axisbelow(True)
 
 

@@ -154,7 +154,6 @@ def plot_errors(table: pd.DataFrame, options: Sequence[str], name: str) -> Figur
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: style.as_number(value)))
         axis.yaxis.set_minor_formatter(NullFormatter())
-        style.gridded(axis)
 
     below = 0.75 + 0.25 * -(-len(keys) // KEYS_IN_ROW)
     columns, size = dict(zip(subjects, subjects, strict=True)), (4.5, 0, 0, 3 + below)

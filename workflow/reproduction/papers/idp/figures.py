@@ -141,7 +141,6 @@ def _draw(
     inside = [tick for tick in ticks if sizes[0] <= tick <= sizes[-1]]
     style.log_scale(axis.xaxis, inside, style.as_number)
     axis.set_xlim(sizes[0] / 1.12, sizes[-1] * 1.12)
-    style.gridded(axis)
 
 
 METHODS = {
@@ -194,7 +193,6 @@ def audit(table: pd.DataFrame) -> Figure:
             axis.plot(rows["k"].astype(float), heights, **more, markersize=3.5, linewidth=1.2)
         most = part["k"].dropna().max()
         style.log_scale(axis.xaxis, [k for k in (3, 10, 30, 100, 300) if k <= most], plain)
-        style.gridded(axis, "y", 0.5)
         style.log_scale(axis.yaxis, [*powers, infinite], text)
         axis.set_ylim(0.2, infinite * 2.5)
 
@@ -216,7 +214,7 @@ def _by_dataset(
     shown = dict.fromkeys(table["dataset"])
     rows = {name: f"{names.DATASETS.get(name, name)}\n{ylabel}" for name in shown}
     size, share = (0, style.NARROWEST + 1.6, height, 1.9), (False, True)
-    return style.panel_grid(rows, columns, draw, size, xlabel, 9.5, share)[0]
+    return style.panel_grid(rows, columns, draw, size, xlabel, 9.5, share, "y")[0]
 
 
 LAPLACE = look("#1b1f24", "none", "^", label="Laplace DP")
@@ -249,7 +247,6 @@ def attacks(table: pd.DataFrame) -> Figure:
             axis.errorbar(at, rows["accuracy"], yerr=known, **more)
         axis.set_ylim(0.44, 1.03)
         style.log_scale(axis.xaxis, [0.01, 0.1, 1.0], plain)
-        style.gridded(axis, "y", 0.5)
 
     ylabel, xlabel = "proportion of right answers", "claimed ε"
     return style.finish(
@@ -287,7 +284,6 @@ def noises(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.xaxis, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0], style.as_number)
         ticks = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
         style.log_scale(axis.yaxis, ticks, style.as_share)
-        style.gridded(axis)
 
     rows, xlabel = {"": "of the range of the grid"}, r"exact $\epsilon$ of a response"
     columns = {"wasserstein": "Wasserstein distance", "rmse": "root mean squared error of the mean"}

@@ -37,7 +37,6 @@ METHOD_STYLE = {
     "rr_joint": look("#009e73"),
     "uniform": look("#9aa1a9", ":"),
 }
-LOOKS = {"method": METHOD_STYLE, "estimator": ESTIMATOR_STYLE}
 ASSESSMENT_STYLE = {
     "attributes": look("#1b1f24", marker="o"),
     "attributes_inverted": look("#0072b2", marker="s"),
@@ -103,7 +102,8 @@ def fig2(table: pd.DataFrame) -> Figure:
     }
 
     def panel(axis: Axes, _: str, measure: str) -> None:
-        _medians(axis, where(table, measure=measure), "estimator", "sigma", 2.0)
+        part = where(table, measure=measure)
+        style.plot_series(axis, part, "estimator", ESTIMATOR_STYLE, "sigma", "median", linewidth=2)
         axis.set(ylabel=labels[measure], ylim=(0, None))
 
     columns, size, own = dict.fromkeys(labels, ""), (0, 0, 0, 4.3), (True, False)
@@ -125,7 +125,7 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
 
     def panel(axis: Axes, mechanism: str, p: float) -> None:
         part = where(chosen, mechanism=mechanism, p=p)
-        _medians(axis, part, "method", "sigma", 1.5)
+        style.plot_series(axis, part, "method", METHOD_STYLE, "sigma", "median")
         style.log_scale(axis.yaxis, *ERRORS)
         if len(part):
             t_v, t_d = part["t_v"].iloc[0], part["t_d"].iloc[0]
@@ -137,11 +137,6 @@ def fig3(table: pd.DataFrame, best: str) -> Figure:
     below = f"{_runs(table)}; queries have fewer cells on the left"
     keys = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=2)
     return style.finish(figure, title, below, keys)
-
-
-def _medians(axis: Axes, table: pd.DataFrame, by: str, x: str, width: float) -> None:
-    style.plot_series(axis, table, by, LOOKS[by], x, "median", linewidth=width)
-    style.gridded(axis, linewidth=0.7)
 
 
 @style.in_style
@@ -159,7 +154,8 @@ def pairs(table: pd.DataFrame, methods: pd.DataFrame) -> Figure:
     clusters = where(methods, method="rr_clusters_adjustment", best=("ours", "both"))
 
     def panel(axis: Axes, _: str, sigma: float) -> None:
-        _medians(axis, where(relative, sigma=sigma), "estimator", "p", 1.6)
+        part = where(relative, sigma=sigma)
+        style.plot_series(axis, part, "estimator", ESTIMATOR_STYLE, "p", "median")
         for mechanism, options in CLUSTERS.items():
             own = where(clusters, sigma=sigma, mechanism=mechanism)
             own = own.loc[np.isfinite(own["ci_low"]) & np.isfinite(own["ci_high"])]
@@ -192,7 +188,8 @@ def epsilon(table: pd.DataFrame) -> Figure:
     table = names.first_clusters(table)
 
     def panel(axis: Axes, _: str, name: str) -> None:
-        _medians(axis, where(table, attributes=name), "method", "epsilon", 1.6)
+        part = where(table, attributes=name)
+        style.plot_series(axis, part, "method", METHOD_STYLE, "epsilon", "median")
         style.log_scale(axis.yaxis, *ERRORS)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
@@ -224,12 +221,11 @@ def assessment(table: pd.DataFrame) -> Figure:
         style.plot_series(axis, part, "method", ASSESSMENT_STYLE, "p", "mean", **more)
         axis.axhline(1, color=style.INK, linewidth=0.7, linestyle=":")
         axis.axhline(0, color=style.GRID, linewidth=0.8)
-        style.gridded(axis, "y")
         axis.set_title(name, fontsize=10)
 
     rows = {m: f"matrix: {m}\nagreement with original" for m in drawn["matrix"].unique()}
     columns, size = dict.fromkeys(parts, ""), (2.6, 0.6, 2.5, 1.9)
-    figure, axes = style.panel_grid(rows, columns, panel, size, "p")
+    figure, axes = style.panel_grid(rows, columns, panel, size, "p", grid="y")
     for axis in axes[-1]:
         axis.set_xticks(sorted(drawn["p"].unique()))
     below = (
@@ -255,6 +251,7 @@ def printed_table(table: pd.DataFrame, title: str) -> Figure:
         lambda axis, _, p: _cells(axis, where(table, p=p)),
         (2.6, 1.2, 0, 4.9),
         f"largest cluster T$_v$\n(side by side: T$_d$ = {least})",
+        grid="y",
     )
     runs = f"medians of {int(table['replicates'].max())} replicates with 95 % intervals"
     hollow = "hollow: does not agree, or no verdict"
@@ -269,7 +266,6 @@ def printed_table(table: pd.DataFrame, title: str) -> Figure:
 def _cells(axis: Axes, cells: pd.DataFrame) -> None:
     sizes, dependences = (sorted(cells[name].unique()) for name in ("t_v", "t_d"))
     style.log_scale(axis.yaxis, *ERRORS)
-    style.gridded(axis, "y", 0.8)
     axis.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     axis.set_xlim(-0.55, len(sizes) - 0.45)
     for row in cells.to_dict("records"):
@@ -304,6 +300,7 @@ def sweep(table: pd.DataFrame) -> Figure:
         lambda axis, t_d, records: _field(axis, where(drawn, t_d=t_d, records=records), shades),
         (2.05, 1.5, 1.35, 1.55),
         "p",
+        grid="",
     )
     shown: Any = {"ticks": ERROR_TICKS, "format": "%g", "label": "median relative error"}
     figure.colorbar(axes[-1, -1].images[0], ax=axes, **shown).minorticks_off()

@@ -67,11 +67,10 @@ def coverage(table: pd.DataFrame) -> Figure:
             for values, look_of in (single[~every], strokes), (single[every], dots):
                 axis.plot(values["mean"], [row + SHIFT[method]] * len(values), **look_of)
         axis.xaxis.set_major_locator(MultipleLocator(0.01))
-        style.gridded(axis, "x")
 
     size = (0, 0, 0, 0.52 * len(channels) + 2.2)
     xlabel = "proportion of replicates with\nintervals that contain the true value"
-    figure, axes = style.panel_grid({"": ""}, titles, panel, size, xlabel, 9.5)
+    figure, axes = style.panel_grid({"": ""}, titles, panel, size, xlabel, 9.5, grid="x")
     records = covered.groupby("channel")["records"].max()
     labels = [f"{names.CHANNELS[name]}\nn = {records[name]:,}" for name in channels]
     axes[0, 0].set_yticks(range(len(channels)), labels)
@@ -100,7 +99,6 @@ def variance(table: pd.DataFrame) -> Figure:
         style.plot_series(axis, part, "mechanism", MECHANISMS, "epsilon", "inflation", **more)
         axis.set_title(f"{attribute}, {part['categories'].iloc[0]} categories", fontsize=10)
         style.log_scale(axis.yaxis, RATIO_TICKS, style.as_number)
-        style.gridded(axis)
 
     rows, columns = {"": "variance / sampling variance"}, dict.fromkeys(shown, "")
     size, xlabel = (2.4, 0.9, 0, 4.3), "ε of the matrix"
@@ -139,7 +137,6 @@ def invariant(table: pd.DataFrame) -> Figure:
         else:
             style.log_scale(axis.xaxis, RATIO_TICKS[::3], style.as_number)
             axis.axvline(1, color=style.INK, linewidth=0.8, linestyle=":")
-        style.gridded(axis, linewidth=0.5)
 
     columns = {
         "claimed_to_true": "claimed variance / true variance",
@@ -180,7 +177,6 @@ def joint_loss(table: pd.DataFrame) -> Figure:
     def panel(axis: Axes, measure: str, pair: tuple[str, str]) -> None:
         part = where(table, first=pair[0], second=pair[1], measure=measure)
         style.plot_series(axis, part, "estimator", JOINT_ESTIMATORS, "epsilon", "mean")
-        style.gridded(axis)
 
     columns = {pair: "\n× ".join(pair) for pair in pairs}
     size, own, xlabel = (0, style.COLUMN, 0, 6.0), (True, "row"), "ε of the pair"

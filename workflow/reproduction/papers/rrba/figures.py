@@ -128,7 +128,6 @@ def _convergence(
         else:
             axis.xaxis.set_major_locator(ticker.MultipleLocator(0.1))
             axis.xaxis.set_major_formatter("{x:g}")
-        style.gridded(axis, linewidth=0.5)
 
     rows = {"tuples": "answers used", "within": "accurate at the end"}
     size, own = (0, style.COLUMN, 1.75, 2.85), (True, "row")
@@ -185,7 +184,6 @@ def table3(table: pd.DataFrame) -> Figure:
         axis.axvline(LEVEL, color=INK, linewidth=0.8, linestyle=":")
         axis.set_xlim(-3, 103)
         axis.xaxis.set_major_locator(ticker.MultipleLocator(25))
-        style.gridded(axis)
 
     size, own = (3.1, 1.3, 0, 0.62 * len(methods) + 0.17 * most + 2.15), (False, True)
     columns, xlabel = dict.fromkeys(by_k, ""), "per cent rejected"
@@ -230,7 +228,6 @@ def power(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.xaxis, sorted(part["n"].unique()), style.as_number)
         axis.set_ylim(-3, 103)
         axis.yaxis.set_major_locator(ticker.MultipleLocator(25))
-        style.gridded(axis)
         axis.set_title(f"{k} attributes, {margins} marginals", fontsize=9.5)
 
     rows = dict.fromkeys(shown["margins"], "per cent rejected")
@@ -278,13 +275,12 @@ def tables(*parts: pd.DataFrame) -> Figure:
                 middle = (centres[file, sizes[0]] + centres[file, sizes[-1]]) / 2, 0
                 named = names.FILES[file].replace(", ", ",\n")
                 axis.annotate(named, middle, (0, -18), ha="center", va="top", **scales)
-        style.gridded(axis, "y", 0.5)
         claimed = ", ".join(f"{e:g}" for e in sorted(part["epsilon_claimed"].unique()))
         axis.set_title(f"p = {row[0]:g}, published ε = {claimed}", fontsize=9.5)
         axis.set_ylabel(fill(names.METRICS[row[1]], 15))
 
     size, own = (0, style.COLUMN, 1.75, 2.5), (True, False)
-    figure, _ = style.panel_grid(rows, {"": ""}, panel, size, share=own)
+    figure, _ = style.panel_grid(rows, {"": ""}, panel, size, share=own, grid="y")
     # A data set with two interpretations counts once, with the better one.
     once = table.dropna(subset="published").sort_values("verdict")
     once = once.drop_duplicates(["metric", "dataset", "k", "method", "p"])
@@ -338,7 +334,7 @@ def fig7(table: pd.DataFrame) -> Figure:
     }
     sizes = {k: f"{k}-way tables" for k in sorted(table["k"].unique())}
     size, own = (0, 0, 1.5, 1.7), (False, False)
-    figure, _ = style.panel_grid(rows, sizes, panel, size, share=own)
+    figure, _ = style.panel_grid(rows, sizes, panel, size, share=own, grid="")
     bars = style.legend_keys(METHOD_STYLE, names.METHODS, linewidth=5, alpha=0.6)
     return style.finish(
         figure,
@@ -363,7 +359,6 @@ def equal(table: pd.DataFrame) -> Figure:
         style.log_scale(axis.xaxis, ticks, "{:g}".format)
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")
-        style.gridded(axis, linewidth=0.5)
 
     rows = {metric: names.METRICS[metric] for metric in names.COMPARED}
     columns = {(file, k): f"{names.FILES[file]}, {k}-way" for file, k in cells}
