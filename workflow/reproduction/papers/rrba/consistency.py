@@ -23,6 +23,7 @@ from deniable.records import Microdata
 from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
 from deniable.sampling import generator_for
 
+from reproduction.papers.rrba.catalog import CONSISTENCY as DESCRIBED
 from reproduction.study import groups_of, mean_summary
 
 CellVisibility = Literal["observed", "in several", "in none"]
@@ -33,12 +34,7 @@ and their size."""
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
 BLOCK_SIZE = 25  # clients between two updates of the tables of a view
 REPLICATES = 10
-COLUMNS = (
-    *("file", "records", "p", "views_of", "views", "tables", "number", "method"),
-    *("closed_form", "printed_feasible", "disagreement_before", "disagreement_after"),
-    *("negative_before", "negative_after", "distance_before", "distance_after"),
-    *("change", "ci_low", "ci_high", "replicates"),
-)
+COLUMNS = (*DESCRIBED.keys, *DESCRIBED.by_chance, "change", "ci_low", "ci_high", "replicates")
 
 
 def consistency_table(

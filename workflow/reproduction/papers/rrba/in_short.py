@@ -45,10 +45,7 @@ def _theorem(table: pd.DataFrame, equal: pd.DataFrame | None) -> study.PrivacyVe
         f"{at_most(uniform.max())} times the claimed one. All answers of a client: "
         f"{study.extremes(views, *EPSILONS, 'of', answers) or 'not above the claim'}.",
         "rrba_overview",
-        max(
-            (study.worst_of(part, *EPSILONS, "of", answers) for part in (single, views)),
-            key=lambda worst: worst.beyond,
-        ),
+        study.worst_of(pd.concat([single, views]), *EPSILONS, "of", answers),
         "" if true else "State the exact ε of all answers of a client, under a floor for cells.",
         "" if true else _useful(equal),
     )

@@ -75,11 +75,8 @@ def evidence_on_convergence(tables: Tables) -> dict[str, list[Evidence]]:
 
 def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
     times = _times(table)
-    pairs = [
-        pair
-        for first, second in combinations(dict.fromkeys(times["dataset"]), 2)
-        for pair in paired(times, ["probability", "block_size", "p"], "dataset", first, second)
-    ]
+    steps = combinations(dict.fromkeys(times["dataset"]), 2)
+    pairs = paired(times, ["probability", "block_size", "p"], "dataset", steps)
     outcome = equivalent(pairs, f"answers of two data sets differ by {ratios_of(pairs)}")
     # Times that were cut off may be farther apart, but not closer.
     lost = [
@@ -91,11 +88,8 @@ def _alike_in_all_data(table: pd.DataFrame) -> Outcome:
 
 def _small_blocks_early(table: pd.DataFrame) -> Outcome:
     times = _times(table)
-    pairs = [
-        pair
-        for small, large in pairwise(sorted(set(times["block_size"])))
-        for pair in paired(times, ["dataset", "probability", "p"], "block_size", small, large)
-    ]
+    steps = pairwise(sorted(set(times["block_size"])))
+    pairs = paired(times, ["dataset", "probability", "p"], "block_size", steps)
     outcome = below(pairs, f"answers over those at the next larger block: {ratios_of(pairs)}")
     return undecided_where([_cut_off(*pair) for pair in pairs], outcome, OPEN)
 

@@ -8,7 +8,7 @@ original tables, which makes tests between them conservative.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -67,12 +67,18 @@ AT_EQUAL_EPSILON = Compared(
 
 
 def paired(
-    table: pd.DataFrame, keys: Sequence[str], column: str, first: Any, second: Any
+    table: pd.DataFrame, keys: Sequence[str], column: str, steps: Iterable[tuple[Any, Any]]
 ) -> list[Pair]:
-    """Pair `first` and `second` in a `column` of a `table` by `keys`, or raise a `LookupError`."""
-    firsts, seconds = (by(where(table, **{column: each}), *keys) for each in (first, second))
-    found: list[Pair] = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
-    return require_any(found, f"rows to compare with the same {', '.join(keys)}")
+    """Pair rows of a `table` with equal `keys` and the values in a `column` of each of `steps`.
+
+    Raises a `LookupError` if a step has no pair.
+    """
+    found: list[Pair] = []
+    for step in steps:
+        firsts, seconds = (by(where(table, **{column: each}), *keys) for each in step)
+        own = [(row, seconds[key]) for key, row in firsts.items() if key in seconds]
+        found += require_any(own, f"rows to compare with the same {', '.join(keys)}")
+    return found
 
 
 def undecided_where(lost: Sequence[bool], outcome: Outcome, remark: str) -> Outcome:
@@ -119,7 +125,7 @@ def _others(right: pd.DataFrame) -> list[str]:
 
 def _of_others(right: pd.DataFrame) -> list[Pair]:
     keys = [name for name in SETTING if name in right]
-    return [p for other in _others(right) for p in paired(right, keys, "method", other, "rrba")]
+    return paired(right, keys, "method", ((other, "rrba") for other in _others(right)))
 
 
 def _unless_fitted(pairs: Sequence[Pair], figure: str) -> Outcome:
@@ -218,7 +224,7 @@ def _below_laplace(printed: Mapping[str, pd.DataFrame], **cells: Any) -> Reading
 
 
 def _below(table: pd.DataFrame) -> Outcome:
-    pairs = paired(table, CELL, "method", "rrba", "laplace")
+    pairs = paired(table, CELL, "method", [("rrba", "laplace")])
     not_below = [row for row, other in pairs if row["median"] >= other["median"]]
     lost = [f"{row['file']} k = {row['k']} p = {row['p']:g}" for row in not_below]
     cells = f"{len(lost)} of {len(pairs)}" if len(lost) > MAX_NAMED else "; ".join(lost) or "none"
