@@ -43,31 +43,31 @@ class DataConfig(Strict):
 class StudiesConfig(Strict):
     """Settings of the studies, by name. A study without settings is left out."""
 
-    multirr_tables: multirr.ClusterQueryStudy | None = None
+    multirr_tables: multirr.ClusterStudy[multirr.ClusterQueryGrid] | None = None
     """Tables 1 and 2, for one `matrix` and `projection`."""
-    multirr_sensitivity: multirr.ClusterQueryStudy | None = None
+    multirr_sensitivity: multirr.ClusterStudy[multirr.ClusterQueryGrid] | None = None
     """Tables 1 and 2 under other interpretations and projections."""
     multirr_exploration: multirr.ExploredQueryStudy | None = None
     """Tables 1 and 2 under interpretations that were tried after the comparison."""
-    multirr_attributes: multirr.WiderQueryStudy | None = None
+    multirr_attributes: multirr.ClusterStudy[multirr.WiderQueryGrid] | None = None
     """Queries of more attributes."""
-    multirr_fig2: multirr.GainQueryStudy | None = None
+    multirr_fig2: multirr.PairStudy[multirr.GainQueryGrid] | None = None
     """Figure 2, for one `matrix` and `p`, with `clip`."""
     multirr_fig3: multirr.AdjustedQueryStudy | None = None
     """Figure 3, for one `matrix`, with `clip`."""
-    multirr_pairs: multirr.PairQueryStudy | None = None
+    multirr_pairs: multirr.PairStudy[multirr.PairQueryGrid] | None = None
     """Joint distributions of pairs from RR-Independent data (not in [multirr])."""
     multirr_epsilon: multirr.EpsilonQueryStudy | None = None
     """The methods at stated exact ε of a record."""
     multirr_assessment: multirr.AssessmentStudy | None = None
     """Dependences assessed without a trusted party (4.1 to 4.3)."""
-    pram_coverage: pram.CoverageStudy | None = None
+    pram_coverage: StudySettings[pram.CoverageGrid] | None = None
     """Coverage of single and simultaneous intervals (section 1)."""
-    pram_weights: pram.WeightsStudy | None = None
+    pram_weights: StudySettings[pram.WeightsGrid] | None = None
     """Coverage of intervals with survey weights (2.7)."""
-    pram_item_sets: pram.ItemSetStudy | None = None
+    pram_item_sets: StudySettings[pram.ItemSetGrid] | None = None
     """Coverage of intervals for sets of 40 binary items (section 4), from a model drawn once."""
-    pram_invariant: pram.InvariantStudy | None = None
+    pram_invariant: StudySettings[pram.InvariantGrid] | None = None
     """Claimed and true variances of invariant PRAM (section 2)."""
     pram_joint_loss: pram.JointLossStudy | None = None
     """Loss in a joint distribution by invariant PRAM of single attributes."""
@@ -83,13 +83,13 @@ class StudiesConfig(Strict):
     """Figure 5: convergence of estimates on three networks."""
     rrba_fig6: rrba.ConvergenceStudy | None = None
     """Figure 6: convergence of estimates over p."""
-    rrba_table3: rrba.Table3Study | None = None
+    rrba_table3: StudySettings[rrba.Table3Grid] | None = None
     """Table 3: decisions of tests of independence."""
     rrba_power: rrba.PowerStudy | None = None
     """Sizes and powers of tests of independence at equal exact ε."""
-    rrba_tables: rrba.PrintedTablesStudy | None = None
+    rrba_tables: rrba.ReleasedTables[rrba.PrintedTablesGrid] | None = None
     """Tables 4 and 5: distances of released from original tables."""
-    rrba_equal: rrba.EqualEpsilonStudy | None = None
+    rrba_equal: rrba.ReleasedTables[rrba.EqualEpsilonGrid] | None = None
     """Distances of released from original tables at equal exact ε."""
     # By default there are no grids and thus no sweep.
     multirr_sweep: multirr.ThresholdStudy = multirr.ThresholdStudy(replicates=1000, grids=[])

@@ -30,7 +30,11 @@ from reproduction.papers.rrba.released_tables import (
     drawn_sets,
     figure_7_table,
 )
-from reproduction.papers.rrba.settings import EqualEpsilonStudy, PrintedTablesStudy
+from reproduction.papers.rrba.settings import (
+    EqualEpsilonGrid,
+    PrintedTablesGrid,
+    ReleasedTables,
+)
 from reproduction.papers.rrba.table_results import (
     EQUAL_COLUMNS,
     TABLE_COLUMNS,
@@ -369,12 +373,12 @@ def test_files_stand_for_data_sets() -> None:
 
 def test_config_models() -> None:
     grid = {"file": ["alarm_8000"], "k": [2, 3], "p": [0.4], "epsilon_claimed": [0.35]}
-    study = PrintedTablesStudy(replicates=100, grids=[grid])
+    study = ReleasedTables[PrintedTablesGrid](replicates=100, grids=[grid])
     assert len(study.cells()) == 2
     assert (study.subsets, study.block_size) == (40, 250)
     with pytest.raises(ValidationError, match="file"):
-        PrintedTablesStudy(replicates=100, grids=[grid | {"file": ["adult"]}])
+        ReleasedTables[PrintedTablesGrid](replicates=100, grids=[grid | {"file": ["adult"]}])
     with pytest.raises(ValidationError, match="epsilon"):
-        EqualEpsilonStudy(
+        ReleasedTables[EqualEpsilonGrid](
             replicates=100, grids=[{"file": ["alarm_8000"], "k": [2], "epsilon": [0.0]}]
         )

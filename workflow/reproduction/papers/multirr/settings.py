@@ -226,9 +226,3 @@ class SecureSumTrials(Strict):
     """Size of the samples in which small counts are linked (4.3)."""
     linkage_samples: Annotated[int, Field(ge=1, le=100_000)]
     """Number of these samples."""
-
-
-ClusterQueryStudy = ClusterStudy[ClusterQueryGrid]
-WiderQueryStudy = ClusterStudy[WiderQueryGrid]
-PairQueryStudy = PairStudy[PairQueryGrid]
-GainQueryStudy = PairStudy[GainQueryGrid]

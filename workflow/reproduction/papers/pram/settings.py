@@ -68,12 +68,6 @@ class JointLossGrid(Strict):
     """ε of the matrices."""
 
 
-CoverageStudy = StudySettings[CoverageGrid]
-WeightsStudy = StudySettings[WeightsGrid]
-ItemSetStudy = StudySettings[ItemSetGrid]
-InvariantStudy = StudySettings[InvariantGrid]
-
-
 class JointLossStudy(StudySettings[JointLossGrid]):
     """A study of joint distributions after invariant PRAM of single attributes."""
 

@@ -122,8 +122,3 @@ class PowerStudy(StudySettings[PowerGrid]):
     most_replicates: Annotated[int, Field(ge=6, le=10_000_000)] | None = None
     """Without an effect, replicates double up to this limit, until sizes are decided. The
     default is `replicates`."""
-
-
-PrintedTablesStudy = ReleasedTables[PrintedTablesGrid]
-EqualEpsilonStudy = ReleasedTables[EqualEpsilonGrid]
-Table3Study = StudySettings[Table3Grid]
