@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from deniable.validation import Strict, fault_lines, message, repeated_keys
+from deniable.texts import repeated_keys
+from deniable.validation import Strict, fault_lines, message
 
 
 class First(Strict):
@@ -79,6 +80,6 @@ def test_faults_are_counted_once_each() -> None:
 
 
 def test_keys_are_looked_for_in_lists_and_sections() -> None:
-    assert list(repeated_keys("a:\n- {b: 1, c: 2, b: 3}\n")) == [
-        "line 2: b is given a second time; allowed: once"
-    ]
+    line = "line 2: b is given a second time; allowed: once"
+    assert repeated_keys("a:\n- {b: 1, c: 2, b: 3}\n") == [line]
+    assert repeated_keys("- &b b\n- {*b : 1, c: 2, b: 3}\n") == [line]

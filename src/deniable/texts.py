@@ -2,12 +2,13 @@
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from deniable.errors import DataError, shown
+from deniable.errors import LONGEST, DataError, plain, shown
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
 MAX_BYTES = 4_000_000  # of YAML, which takes a second or two
@@ -72,41 +73,65 @@ class Loader(LOADER):  # type: ignore[misc]
             raise yaml.constructor.ConstructorError(None, None, told, node.start_mark) from None
 
 
-def refuse_too_deep(text: str) -> None:
-    """Raise `TooMuchError` if a YAML `text` is too deep, contains itself, or repeats too much.
+def repeated_keys(text: str) -> list[str]:
+    """Return a line of a message for each repeated key of a mapping in a YAML `text`.
 
-    This reads the parser's events, before any value is built.
+    YAML readers silently take the last. This reads the parser's events, before any value is built.
+    Raises `TooMuchError` if the text is too deep, contains itself, or repeats too much, and
+    `yaml.YAMLError` if it is not YAML.
+
+    Examples
+    --------
+    >>> repeated_keys("{p: 0.1, q: 2, p: 0.2}")
+    ['line 1: p is given a second time; allowed: once']
     """
+    found: list[str] = []
     sizes: dict[str, int] = {}  # numbers of values under an anchor
-    # Anchors of the open lists and mappings, and the number of values before each.
-    opened: list[tuple[str | None, int]] = []
+    scalars: dict[str, Any] = {}  # under an anchor
+    # The open lists and mappings, the number of values before each, and the nodes in each.
+    opened: list[tuple[Any, int, list[Any]]] = []
     values = repeated = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.CollectionEndEvent):
-            anchor, before = opened.pop()
-            if anchor:
-                sizes[anchor] = values + repeated - before
+            start, before, nodes = opened.pop()
+            sizes[start.anchor] = values + repeated - before
+            if isinstance(start, yaml.MappingStartEvent):
+                found += _repeated(nodes[::2])
             continue
         if not isinstance(event, yaml.NodeEvent):
             continue
+        if opened:
+            opened[-1][2].append(scalars.get(event.anchor or "", event))
         problem = ""
         if isinstance(event, yaml.AliasEvent):
             repeated += sizes.get(event.anchor or "", 0)
-            if any(anchor == event.anchor for anchor, _ in opened):
+            if any(start.anchor == event.anchor for start, *_ in opened):
                 inside = "is inside the value that it repeats; write the value out"
                 problem = f"*{event.anchor} {inside}"
             elif repeated > MAX_REPEATED:
                 problem = f"*{event.anchor} repeats too much; allowed: {MAX_REPEATED:,} values"
         elif isinstance(event, yaml.CollectionStartEvent):
-            opened.append((event.anchor, values + repeated))
+            opened.append((event, values + repeated, []))
             if len(opened) > MAX_LEVELS:
                 problem = f"nested too deeply; allowed: {MAX_LEVELS} levels"
         elif event.anchor:
-            sizes[event.anchor] = 1
+            sizes[event.anchor], scalars[event.anchor] = 1, event
         values += 1
         if problem:
             mark: Any = event.start_mark
             raise TooMuchError(problem=problem, problem_mark=mark)
+    return found
+
+
+def _repeated(keys: Iterable[Any]) -> Iterator[str]:
+    seen: set[str] = set()
+    for key in keys:
+        if isinstance(key, yaml.ScalarEvent):
+            mark: Any = key.start_mark
+            if key.value in seen:
+                name = plain(key.value[:LONGEST])
+                yield f"line {mark.line + 1}: {name} is given a second time; allowed: once"
+            seen.add(key.value)
 
 
 def read_given_json(path: Path | str) -> Any:

@@ -1,7 +1,7 @@
 """Errors in files that people write, found by YAML and pydantic, with one line for each."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from deniable.errors import LONGEST, DataError, plain, shown
-from deniable.texts import LOADER, MAX_BYTES, Loader, refuse_too_deep, text_of
+from deniable.texts import MAX_BYTES, Loader, repeated_keys, text_of
 
 MAX_LINES = 30  # of a message
 LONGEST_NAME = 200  # bytes: file systems take 255, a temporary name is longer
@@ -26,40 +26,6 @@ Coverage = Annotated[float, Field(gt=0, le=1)]
 Epsilon = Annotated[float, Field(gt=0, le=30)]
 T = TypeVar("T")
 Values = Annotated[list[T], Field(min_length=1)]
-
-
-def repeated_keys(text: str) -> Iterator[str]:
-    """Yield a line of a message for each repeated key of a mapping in a YAML `text`.
-
-    YAML readers silently take the last. Raises `yaml.YAMLError` for other or too deep text.
-
-    Examples
-    --------
-    >>> list(repeated_keys("{p: 0.1, q: 2, p: 0.2}"))
-    ['line 1: p is given a second time; allowed: once']
-    """
-    refuse_too_deep(text)
-    yield from _repeated_in(yaml.compose(text, Loader=LOADER))
-
-
-def _repeated_in(root: yaml.Node | None) -> Iterator[str]:
-    pending, known = [root], set()
-    while pending:
-        node = pending.pop()
-        if id(node) in known:  # an alias: its values were checked before
-            continue
-        known.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            pending += node.value
-        elif isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode):
-                    if key.value in seen:
-                        line, name = key.start_mark.line + 1, plain(key.value[:LONGEST])
-                        yield f"line {line}: {name} is given a second time; allowed: once"
-                    seen.add(key.value)
-                pending.append(value)
 
 
 def read_yaml(path: Path | str) -> Any:
@@ -75,11 +41,8 @@ def read_yaml(path: Path | str) -> Any:
 def yaml_values(text: str, where: str) -> Any:
     """Return the values of a YAML `text`, like `read_yaml`; messages begin with `where`."""
     try:
-        refuse_too_deep(text)
-        loader = Loader(text)
-        root = loader.get_single_node()
-        repeated = list(_repeated_in(root))
-        values = None if root is None or repeated else loader.construct_document(root)
+        repeated = repeated_keys(text)
+        values = None if repeated else Loader(text).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         # PyYAML counts one line more at the end of a text.

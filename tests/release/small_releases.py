@@ -15,6 +15,7 @@ import pyarrow as pa
 from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
 from deniable.release import Entry, KeyPlace, Ledger, RecordDigests, protect
+from deniable.release.counting.entries import Overlap, overlaps
 from deniable.release.keys import KEY_FILE, PlaceOfKey
 from deniable.schema import Part, Schema, schema_from_dict
 
@@ -165,6 +166,12 @@ def new_entry(
     """Return an entry for a ledger, from the facts that most tests give."""
     given = {"population": population, "release": release, "plan": plan, "records": records}
     return Entry(**given | {"epsilon": epsilon, "part": part} | changes)
+
+
+def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
+    """Return the overlap of a file with the one of an earlier release, even if it is empty."""
+    entry = new_entry("people", release, "", earlier, 1)
+    return next(overlaps(records, [entry]), Overlap(release, 0.0, 0.0, 0))
 
 
 class NamedKeys(KeyPlace):

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.release.small_releases import new_entry
+from tests.release.small_releases import new_entry, overlap
 
 from deniable.errors import DataError, DeniableError
 from deniable.release import Entry, Ledger, RecordDigests
@@ -37,7 +37,7 @@ from deniable.release.counting.entries import (
     entry_from,
     epsilon_text,
     head_file,
-    overlap,
+    overlaps,
 )
 from deniable.release.counting.ledger import (
     LEDGER_VARIABLE,
@@ -393,10 +393,10 @@ def test_overlaps_are_named(ledger: Ledger) -> None:
     reserve(ledger, "a", records=earlier)
     reserve(ledger, "b", records=FOREIGN)
     reserve(ledger, "c", records=corrected)
-    with_a, with_c = ledger.overlaps(POPULATION, corrected)
+    with_a, with_c = overlaps(corrected, ledger.entries(POPULATION))
     assert str(with_a) == "about 98 % of the distinct records were in release 'a'"
     assert (with_a.release, with_c.release) == ("a", "c")
-    assert ledger.overlaps("elsewhere", corrected) == ()
+    assert [*overlaps(corrected, ledger.entries("elsewhere"))] == []
     assert ledger.total(POPULATION) == 3  # overlapping or not
 
 

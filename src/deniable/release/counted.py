@@ -34,7 +34,7 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan
-from deniable.release.counting import Entry, Ledger, canonical, utc_now
+from deniable.release.counting import Entry, Ledger, canonical, overlaps, utc_now
 from deniable.release.keys import PRIVATE, PUBLIC, PlaceOfKey
 
 JOURNAL_FILE = "journal.json"
@@ -179,7 +179,7 @@ def refuse_uncounted(ledger: Ledger, folder: Path) -> None:
 def warn_of_overlaps(ledger: Ledger, new: Entry) -> None:
     """Warn if another population of the `ledger` has records of a `new` release."""
     for other in sorted({*ledger.populations()} - {new.population.lower()}):
-        for found in ledger.overlaps(other, new.records):
+        for found in overlaps(new.records, ledger.entries(other)):
             warnings.warn(
                 f"release {new.release!r}: {found}, of population {other!r}; its epsilon is not "
                 "added to this one's. Name that population if the respondents are the same",

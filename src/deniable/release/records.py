@@ -120,15 +120,8 @@ class _Groups:
         group = rows_of(len(stored.columns), GROUP) if self._wide else GROUP
         while sum(map(len, self._held)) >= group:
             held = pa.Table.from_batches(self._held)
-            self._put(held.slice(0, group))
+            self._opened.write_table(held.slice(0, group).combine_chunks(), GROUP)
             self._held = held.slice(group).to_batches()
-
-    def _put(self, group: pa.Table) -> None:
-        batch = group.combine_chunks().to_batches()[0]
-        if self._kind == "parquet":
-            self._opened.write_batch(batch, row_group_size=GROUP)
-        else:
-            self._opened.write_batch(batch)
 
     def _open(self, schema: pa.Schema) -> Any:
         if self._kind == "arrow":
@@ -147,7 +140,7 @@ class _Groups:
 
     def close(self) -> None:
         if self._held:
-            self._put(pa.Table.from_batches(self._held))
+            self._opened.write_table(pa.Table.from_batches(self._held).combine_chunks(), GROUP)
         if self._opened is not None:
             self._opened.close()
 

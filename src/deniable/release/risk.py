@@ -120,12 +120,10 @@ class Risk:
         if self._protocol is None or (name,) not in self._protocol.clusters:
             return []
         channel = self._protocol.channel_of((name,))
-        if _is_large(channel):
+        if _is_large(channel) or not self._records:
             return []
-        shares = self._original[name] / max(self._records, 1)
-        joint = shares[:, None] * channel.matrix()
-        randomized = joint.sum(axis=0)
-        posterior = (joint[:, randomized > 0] / randomized[randomized > 0]).max(axis=1)
+        shares = self._original[name] / self._records
+        posterior = np.nanmax(channel.posterior(shares), axis=0)
         there = np.flatnonzero(shares > 0)
         exposed = there[np.argsort(-posterior[there], kind="stable")[:EXPOSED]]
         categories = self._protocol.domain[name].categories
@@ -213,20 +211,18 @@ class _QuasiIdentifiers:
     def _kept_and_randomized(self) -> tuple[Floats, Floats]:
         """Return M[j, j] and the expected number of randomized records of each cell."""
         axes = [self._domain.position(name) for cluster in self._channels for name in cluster]
-        table = self._before.reshape(self._domain.shape).transpose(axes).astype(float)
-        shape, kept = table.shape, np.ones(1)
-        table = table.reshape([channel.size for channel in self._channels.values()])
-        for axis, (cluster, channel) in enumerate(self._channels.items()):
+        table, kept = self._before.reshape(self._domain.shape).transpose(axes), np.ones(1)
+        shape, randomized = table.shape, np.asarray(table, dtype=float)
+        for cluster, channel in self._channels.items():
             matrix = channel.matrix()
             if cluster in self._likeliest:
-                taken = np.zeros((channel.reports, channel.size))
-                taken[np.arange(channel.reports), self._likeliest[cluster]] = 1
-                matrix = matrix @ taken
-            table = np.moveaxis(np.tensordot(matrix, table, axes=(0, axis)), 0, axis)
+                matrix = matrix @ (self._likeliest[cluster][:, None] == np.arange(channel.size))
+            # The first axis of the table becomes the last one.
+            randomized = randomized.reshape(channel.size, -1).T @ matrix
             kept = np.multiply.outer(kept, np.diag(matrix))
-        back = np.argsort(axes)
-        kept, table = (each.reshape(shape).transpose(back).reshape(-1) for each in (kept, table))
-        return kept, table
+        back, both = np.argsort(axes), (kept, randomized)
+        kept, randomized = (each.reshape(shape).transpose(back).reshape(-1) for each in both)
+        return kept, randomized
 
 
 class _Values:

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from deniable import validation
 from deniable.errors import ConfigError
 from deniable.release import ReleaseSettings
-from deniable.texts import TooMuchError
+from deniable.texts import TooMuchError, repeated_keys
 from deniable.validation import Strict
 
 from reproduction.papers.idp import settings as idp
@@ -218,7 +218,7 @@ def refuse_repeated_keys(path: Path | str) -> None:
     The `ConfigError` has the line of each repeated option.
     """
     try:
-        repeated = list(validation.repeated_keys(Path(path).read_text("utf-8")))
+        repeated = repeated_keys(Path(path).read_text("utf-8"))
     except TooMuchError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(message([f"{path}: line {line}: {error.problem}"])) from None

@@ -10,6 +10,7 @@ from .entries import (
     canonical as canonical,
     counted_epsilon as counted_epsilon,
     epsilon_text as epsilon_text,
+    overlaps as overlaps,
     utc_now as utc_now,
 )
 from .ledger import (

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Context, Decimal, Inexact
@@ -111,11 +111,6 @@ class Overlap(NamedTuple):
     rows: float
     identifiers: float
     columns: int
-
-    @property
-    def found(self) -> bool:
-        """Whether the files have anything in common."""
-        return bool(self.rows or self.identifiers or self.columns)
 
     def __str__(self) -> str:
         proportion, what = max((self.identifiers, "identifiers"), (self.rows, "distinct records"))
@@ -265,15 +260,16 @@ def entry_from(file: Path, content: bytes, key: bytes, population: str, number: 
     return entry
 
 
-def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Overlap:
-    """Compare the `records` of a file with the `earlier` ones of a `release`, under one key."""
-    pairs = product(records.identifiers, earlier.identifiers)
-    return Overlap(
-        release,
-        _shared(records.rows, earlier.rows),
-        max((_shared(own, other) for own, other in pairs), default=0.0),
-        (Counter(records.columns) & Counter(earlier.columns)).total(),
-    )
+def overlaps(records: RecordDigests, entries: Iterable[Entry]) -> Iterator[Overlap]:
+    """Yield the overlap of `records` with each of the `entries`, under one key, if there is any."""
+    for entry in entries:
+        earlier = entry.records
+        pairs = product(records.identifiers, earlier.identifiers)
+        rows = _shared(records.rows, earlier.rows)
+        identifiers = max((_shared(own, other) for own, other in pairs), default=0.0)
+        columns = (Counter(records.columns) & Counter(earlier.columns)).total()
+        if rows or identifiers or columns:
+            yield Overlap(entry.release, rows, identifiers, columns)
 
 
 def _shared(own: Sequence[int], other: Sequence[int]) -> float:

@@ -24,15 +24,13 @@ from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_to_dis
 from deniable.release.counting.entries import (
     HEADS,
     Entry,
-    Overlap,
-    RecordDigests,
     add_entry,
     canonical,
     counted,
     epsilon_text,
     mac_of,
     move_head,
-    overlap,
+    overlaps,
     read_chain,
 )
 
@@ -171,11 +169,6 @@ class Ledger:
         """Return the exact epsilon, or math.inf, of a `population`; see `composed_epsilon`."""
         return composed_epsilon(self.entries(population))
 
-    def overlaps(self, population: str, records: RecordDigests) -> tuple[Overlap, ...]:
-        """Return the overlap of `records` with each release of a `population`."""
-        found = (overlap(records, each.release, each.records) for each in self.entries(population))
-        return tuple(each for each in found if each.found)
-
     def reserve(self, new: Entry, consent: str | None = None) -> Entry:
         """Count a `new` release before its draw; afterwards the returned entry is on the disk.
 
@@ -237,8 +230,7 @@ class Ledger:
             for each in entries
             if each.partition is None or each.partition != new.partition or each.part == new.part
         )
-        shared = (overlap(new.records, each.release, each.records) for each in others)
-        found = "".join(f"; {each}" for each in shared if each.found)
+        found = "".join(f"; {each}" for each in overlaps(new.records, others))
         given = "" if consent is None else f", not {consent!r}"
         raise DeniableError(
             f"release {new.release!r} would be release {len(entries) + 1} of population "
