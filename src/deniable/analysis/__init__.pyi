@@ -1,4 +1,3 @@
-from .originals import compare_test_release as compare_test_release
 from .queries import parsed_query as parsed_query
 from .readable import (
     as_text as as_text,
@@ -7,4 +6,8 @@ from .readable import (
     page as page,
 )
 from .released import Released as Released
-from .results import as_result as as_result, release_of as release_of
+from .results import (
+    as_result as as_result,
+    compare_test_release as compare_test_release,
+    release_of as release_of,
+)

@@ -7,13 +7,14 @@ from typing import Any
 
 from deniable.analysis.answers import TARGETS, EstimateOptions, Names, Targets
 from deniable.analysis.estimator import Estimator
-from deniable.analysis.results import PLAN
 from deniable.errors import DataError
 from deniable.plans import Plan, read_plan, refuse_no_plan
 from deniable.records import Domain
 from deniable.release import PUBLIC, TEST, refuse_other_files, withdrawal_of
 from deniable.responses import Responses, Table, protected_file
 from deniable.schema import Schema
+
+PLAN = "plan.json"
 
 
 class ReleaseSource:
