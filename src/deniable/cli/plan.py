@@ -38,8 +38,6 @@ from deniable.schema import Part, RecordsFile, Schema, read_schema
 from deniable.validation import read_yaml
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from deniable.plans.settings import ColumnsSettings
     from deniable.responses import Responses
 
@@ -119,7 +117,8 @@ def _by_options(options: argparse.Namespace, schema: Schema, data: RecordsFile |
         "order": options.order,
     }
     if options.ask is None:
-        found_by = _thresholds("-data", options.clusters_from_data)
+        thresholds = options.clusters_from_data
+        found_by = thresholds and _thresholds("-data", thresholds)
         common |= {"data": data, "clusters_from_data": found_by}
         common |= {"floor": options.floor, "shares": shares_of(options.share)}
     elif options.floor or options.share:
@@ -149,7 +148,7 @@ def _clusters_from(
     if options.cluster or options.clusters_from_data:
         raise DeniableError("--clusters-from: leave out --cluster and --clusters-from-data")
     public, *given = options.clusters_from
-    t_v, t_d = _thresholds(" PUBLIC", given) or (0, 0.0)
+    t_v, t_d = _thresholds(" PUBLIC", given)
     values = {"kind": "columns", "epsilon": 1, "clusters": {"from": public, "t_v": t_v, "t_d": t_d}}
     where = f"--clusters-from {' '.join(options.clusters_from)}"
     settings = cast("ColumnsSettings", settings_from(values, where))
@@ -226,7 +225,8 @@ def _expected(plan: Plan, options: argparse.Namespace, schema: Schema) -> list[s
         return []
     prior = priors(schema, options.prior)
     found = expected_errors(plan, options.records, options.table or (), prior=prior)
-    print_note_on_guesses(found)
+    if note := note_on_guesses(found):
+        print(f"deniable: note: {plain(note)}", file=sys.stderr)
     points = (found[name].map(points_text) for name in ("points", "guess"))
     texts = (found["columns"], found["records"].map("{:,}".format), *points)
     return [
@@ -234,12 +234,6 @@ def _expected(plan: Plan, options: argparse.Namespace, schema: Schema) -> list[s
         "expected ± points of estimates with 95 % confidence, and of a guess without any data:",
         *aligned(("columns", "records", "± points", "guess"), [*zip(*texts, strict=True)]),
     ]
-
-
-def print_note_on_guesses(found: "pd.DataFrame") -> None:
-    """Print a note if a guess has smaller errors than some of the `expected_errors` in `found`."""
-    if note := note_on_guesses(found):
-        print(f"deniable: note: {plain(note)}", file=sys.stderr)
 
 
 def _by_settings(options: argparse.Namespace, schema: Schema, data: RecordsFile | None) -> Plan:
@@ -292,10 +286,8 @@ def shares_of(given: list[str] | None) -> dict[str, float]:
     return found
 
 
-def _thresholds(what: str, given: list[str] | None) -> tuple[int, float] | None:
-    """Return T_v and T_d of the option ``--clusters-from`` + `what`; None if it is not `given`."""
-    if given is None:
-        return None
+def _thresholds(what: str, given: list[str]) -> tuple[int, float]:
+    """Return T_v and T_d, as `given` for the option ``--clusters-from`` + `what`."""
     try:
         return int(given[0]), float(given[1])
     except ValueError:

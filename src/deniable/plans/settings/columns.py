@@ -14,8 +14,6 @@ from deniable.plans.settings.shared import ChannelOptions, Joint, PlanInputs, on
 from deniable.randomized_response import READINGS, ClusterMechanism, Reading
 from deniable.validation import Probability, Strict, Values
 
-Names = Annotated[list[str], Field(min_length=1)]
-FormBlocks = Annotated[list[str | Names], Field(min_length=1)]
 GivenClusters = tuple[tuple[str, ...], ...]
 OF_MAKE_PLAN = ("mechanism", "mechanisms", "split", "responses", "tables", "floor", "shares")
 """Options that are parameters of `deniable.make_plan`."""
@@ -265,7 +263,7 @@ class QuestionnaireSettings(ChannelOptions):
 
     kind: Literal["questionnaire"]
     """Kind of the plan."""
-    ask: Annotated[int, Field(ge=1)] | Literal["pairs"] | list[FormBlocks] = 1
+    ask: Annotated[int, Field(ge=1)] | Literal["pairs"] | list[Values[str | Values[str]]] = 1
     """Number of columns, or of clusters in `joint`, of a form. With `pairs`, a form is two columns
     that share a channel. Or all forms, each a list of columns and of clusters, `[[a, [b, c]],
     [d]]`."""
@@ -275,7 +273,7 @@ class QuestionnaireSettings(ChannelOptions):
     """Kinds of the channels of single columns."""
     split: Literal["even", "size", "optimal"] = "even"
     """Budget allocation within a form, as in `columns`."""
-    tables: list[Names] = Field(default_factory=list)
+    tables: list[Values[str]] = Field(default_factory=list)
     """Columns of each table for the split `optimal`. The default is marginal distributions."""
     responses: Literal["any", "categories"] = "any"
     """Randomized values, as in `columns`."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # a config is checked without a computation
 Joint = list[Annotated[list[str], Field(min_length=2)]]  # groups of columns that share a channel
 OrderName = Literal["permuted", "as_in_file"]
 AnyPlan = TypeVar("AnyPlan", bound="plans.Plan")
-TargetEpsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class ChannelOptions(RecordOptions, PrivacyOptions):
 
     joint: Joint = Field(default_factory=list)
     """Groups of columns that share a channel over their joint cells."""
-    epsilon: TargetEpsilon | None = None
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """Exact ε of a record, never exceeded. Each channel has an ε of at most 30."""
     order: OrderName = "permuted"
     """Order of the protected records. By the order of the file, all people who know this order can
