@@ -21,8 +21,7 @@ from deniable.randomized_response import (
     synthesize,
 )
 from deniable.records import Domain, Microdata
-from deniable.responses import Responses, Table
-from deniable.schema import Schema, type_named
+from deniable.responses import Responses, Table, category_columns
 
 Basis = Literal["clusters", "weights"]
 
@@ -158,7 +157,9 @@ class RecordEstimates(ReleaseSource):
                 parts.append(stratum.drawn(schema.domain(), int(size), weights, source))
         order = source.permutation(number) if len(strata) > 1 else np.arange(number)
         codes = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
-        return _typed(schema, codes)
+        columns = category_columns(schema)
+        typed = {each.name: each.values.take(pa.array(codes[each.name])) for each in columns}
+        return pd.DataFrame({name: values.to_pandas() for name, values in typed.items()})
 
     def _refuse_without_records(self, what: str) -> None:
         if not self.responses.has_randomized_records:
@@ -182,16 +183,3 @@ def _weights_of(strata: list[_Stratum]) -> tuple[Floats, list[Adjustment]]:
         weights[stratum.rows] = found.weights * (stratum.rows.size / records)
         adjustments.append(found)
     return weights, adjustments
-
-
-def _typed(schema: Schema, codes: dict[str, Codes]) -> pd.DataFrame:
-    columns = {}
-    for attribute in schema.domain():
-        column = schema[attribute.name]
-        kind = pa.float64() if column.on_grid else pa.string()
-        if column.response_type is not None:
-            kind = type_named(column.response_type)
-        texts = [None if each == column.absent else each for each in attribute.categories]
-        values = pa.array(texts, pa.string()).cast(kind)
-        columns[attribute.name] = values.take(pa.array(codes[attribute.name])).to_pandas()
-    return pd.DataFrame(columns)

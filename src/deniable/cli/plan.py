@@ -338,15 +338,13 @@ def _text(plan: Plan) -> list[str]:
 
 
 def _verify(options: argparse.Namespace) -> None:
-    table = verify_plan(options.verify)
-    names = ("unit", "of", "claimed_epsilon", "exact_epsilon", "holds", "shown_by")
-    plan = read_plan(options.verify)
+    table, plan = verify_plan(options.verify), read_plan(options.verify)
     unknown = table["of"].isin(plan.unverifiable)
+    epsilons = table[["claimed_epsilon", "exact_epsilon"]].astype(float).map(repr)
     holds = table["holds"].map(HOLDS).mask(unknown, "unknown")
-    rows = [
-        (*row[:2], repr(float(row[2])), repr(float(row[3])), row[4], row[5])
-        for row in table.assign(holds=holds)[list(names)].itertuples(index=False)
-    ]
+    texts = table.assign(holds=holds, **epsilons)
+    names = ["unit", "of", "claimed_epsilon", "exact_epsilon", "holds", "shown_by"]
+    rows = texts[names].to_numpy().tolist()
     print("\n".join(aligned(("unit", "of", "claimed", "exact", "holds", "shown by"), rows)))
     refuted = table["of"].isin(plan.refuted)
     if unknown.any() and (table["holds"] | unknown).all():
