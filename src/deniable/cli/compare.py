@@ -78,11 +78,10 @@ def _start(found: Sequence[ExploredPlan], stated: Sequence[str]) -> ExploredPlan
 
     def squares(each: ExploredPlan) -> float:
         errors = dict(zip(each.errors["columns"], each.errors["points"], strict=True))
-        return float(sum(errors.get(name, np.inf) ** 2 for name in stated))
+        squared = float(sum(errors.get(name, np.inf) ** 2 for name in stated))
+        return np.inf if np.isnan(squared) else squared
 
-    distance = min(abs(each.epsilon - 1) for each in found)
-    near = [each for each in found if abs(each.epsilon - 1) == distance]
-    return min(near, key=lambda each: np.nan_to_num(squares(each), nan=np.inf))
+    return min(found, key=lambda each: (abs(each.epsilon - 1), squares(each)))
 
 
 def _compare(options: argparse.Namespace) -> None:

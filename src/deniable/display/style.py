@@ -91,9 +91,8 @@ def panel_grid(
     for each row and for the rest. `share` has the options ``sharex`` and ``sharey`` of
     `Figure.subplots`. Panels are `gridded` along `grid`: "x", "y", "both", or "" for no grid.
     """
-    shape, shared = (len(rows), len(columns)), dict(zip(("sharex", "sharey"), share, strict=True))
     inches = (size[0] * len(columns) + size[1], size[2] * len(rows) + size[3])
-    figure, axes = panels(*shape, inches, **shared)
+    figure, axes = panels(len(rows), len(columns), inches, sharex=share[0], sharey=share[1])
     for axis, title in zip(axes[0], columns.values(), strict=True):
         axis.set_title(title, fontsize=titlesize)
     for axis in axes[-1]:
