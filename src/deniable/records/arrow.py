@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,19 +95,19 @@ def parsed(path: Path | str, metadata: bytes, parse: Callable[[Any], About], wha
         raise DataError(problem) from None
 
 
-def refuse_missing_columns(path: Path | str, table: pa.Table, names: Sequence[str]) -> None:
-    """Raise `DataError` unless the `table` at `path` has one column for each of the `names`."""
-    for name in names:
-        if table.column_names.count(name) != 1:
-            raise DataError(
-                f"{path}: the metadata have the attribute {name!r}, but the columns are "
-                f"{', '.join(table.column_names)}; create the file again"
-            )
+def column_at(path: Path | str, table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return the column `name` of the `table` at `path`; raise `DataError` unless it has one."""
+    if table.column_names.count(name) != 1:
+        raise DataError(
+            f"{path}: the metadata have the attribute {name!r}, but the columns are "
+            f"{', '.join(table.column_names)}; create the file again"
+        )
+    return table.column(name)
 
 
 def text_column(path: Path | str, table: pa.Table, name: str) -> pa.Array:
     """Return the column `name` of the `table` at `path` as text, or raise `DataError`."""
-    column = table.column(name)
+    column = column_at(path, table, name)
     try:
         return column.cast(pa.string()).combine_chunks()
     except pa.ArrowException:

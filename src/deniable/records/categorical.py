@@ -177,6 +177,5 @@ def microdata_of(path: Path | str, table: pa.Table, metadata: Mapping[bytes, byt
         lambda about: (domain_from_json(about["attributes"]), dict(about["marks"])),
         "domain",
     )
-    arrow.refuse_missing_columns(path, table, domain.names)
     columns = tuple(encode(arrow.text_column(path, table, a.name), a, str(path)) for a in domain)
     return Microdata(domain, columns, marks)

@@ -200,9 +200,9 @@ def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
     names, of_class, marks = arrow.parsed(
         path, metadata[arrow.NUMERIC_KEY], _about, "numeric attributes"
     )
-    arrow.refuse_missing_columns(path, table, [*names, *([of_class.name] if of_class else [])])
     columns = []
-    for name, column in zip(names, table.select(names).columns, strict=True):
+    for name in names:
+        column = arrow.column_at(path, table, name)
         if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
             text = f"{path}: column {name!r} has {column.type}, not numbers; create the file again"
             raise DataError(text)

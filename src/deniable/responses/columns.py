@@ -34,12 +34,10 @@ def response_columns(schema: Schema, protocol: Protocol) -> tuple[ResponseColumn
     found = {}
     for name in schema.domain().names:
         cluster = cluster_of[name]
-        channel = protocol.channel_of(cluster)
-        if len(cluster) > 1 and not channel.returns_categories:
-            (attribute,) = protocol.reported_as(cluster)
-            found[attribute.name] = _as_text(attribute)
-        else:
-            found[name] = _reported(schema[name], protocol.reported_as(cluster)[name], channel)
+        channel, reported = protocol.channel_of(cluster), protocol.reported_as(cluster)
+        # A cluster of values that are not categories has one column.
+        attribute = reported.attributes[0] if len(reported) == 1 else reported[name]
+        found[attribute.name] = _reported(schema[name], attribute, channel)
     return tuple(found.values())
 
 
@@ -102,7 +100,8 @@ def _reported(column: Column, attribute: Attribute, channel: channels.Channel) -
         if isinstance(channel, channels.SquareWaveOrMissing):
             return _typed(column, (*_wider_points(column, channel.half_width), str(column.absent)))
     if not channel.returns_categories:
-        return _as_text(attribute)
+        texts = attribute.categories
+        return ResponseColumn(attribute.name, texts, pa.array(texts, pa.string()))
     return _typed(column, attribute.categories)
 
 
@@ -139,8 +138,3 @@ def holds_wider_points(column: Column) -> bool:
     except pa.ArrowException:
         return False
     return len(values.unique()) == len(texts)
-
-
-def _as_text(attribute: Attribute) -> ResponseColumn:
-    texts = attribute.categories
-    return ResponseColumn(attribute.name, texts, pa.array(texts, pa.string()))

@@ -98,10 +98,7 @@ class MaskedResponses(Responses):
             coder, coded = Coder(column, self._source.types[column.name]), [column.name]
         for piece in self._source.pieces(coded, names, faults):
             for name in names:
-                read_column = piece.batch.column(name)
-                if pa.types.is_dictionary(read_column.type):
-                    read_column = read_column.dictionary_decode()
-                values = weights_of(read_column, self._schema[name].decimal)
+                values = weights_of(piece.batch.column(name), self._schema[name].decimal)
                 self._refuse_outside(name, values, piece.first)
                 read[name].append(values)
             if coder is not None:

@@ -13,6 +13,7 @@ from deniable.arrays import Codes, Flags, Floats, Positions
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Rule
 from deniable.sampling import KeyedDraws, Numbers, RandomnessSource
+from deniable.schema import formats
 from deniable.schema.coding import Coder
 from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
@@ -95,13 +96,9 @@ class RecordsFile:
         records cannot be read, or have other columns or types than the schema.
         """
         if schema.file.kind == "transactions" and isinstance(source, (str, Path)):
-            from deniable.schema.formats import TransactionsSource  # noqa: PLC0415
-
-            opened: Source = TransactionsSource(Path(source), schema)
+            opened: Source = formats.TransactionsSource(Path(source), schema)
         elif schema.file.kind in ("spss", "stata"):
-            from deniable.schema.formats import open_survey  # noqa: PLC0415 - few files are these
-
-            opened = open_survey(source, None, schema.file.encoding)
+            opened = formats.open_survey(source, None, schema.file.encoding)
         else:
             opened = open_source(source, schema.file.delimiter, schema.file.encoding)
         if isinstance(source, (str, Path)) and opened.format.kind != schema.file.kind:

@@ -26,7 +26,7 @@ PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 
 
 Names = Sequence[str]
-_Batches = Iterator[tuple[str, pa.RecordBatch]]
+Batches = Iterator[tuple[str, pa.RecordBatch]]
 
 
 class Piece(NamedTuple):
@@ -72,7 +72,7 @@ class Source(ABC):
             read[where] += batch.num_rows
 
     @abstractmethod
-    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         """Yield batches of the `wanted` columns, each with the name of its file."""
 
 
@@ -85,7 +85,7 @@ class _CsvSource(Source):
         refuse_bad_names(self.where, text.names)
         self.types = dict.fromkeys(text.names, pa.string())
 
-    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         plain = [name for name in wanted if name not in coded]
         for batch in self._text.batches(coded, plain, faults):
             yield self.where, batch
@@ -111,7 +111,7 @@ class _ParquetSource(Source):
                 )
         self.expected = sum(pq.read_metadata(file).num_rows for file in self._paths)
 
-    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         """Yield batches; files are opened for a few row groups, because open files keep them."""
         encoded = [name for name in coded if is_text(self.types[name])]
         rows = rows_of(len(wanted), rows)
@@ -134,7 +134,7 @@ class _ArrowSource(Source):
         with _opened_arrow(path) as (schema, _, _):
             self.types = _types_of(self.where, schema)
 
-    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         with _opened_arrow(self._path) as (_, batches, pages):
             for whole in batches:
                 batch = whole.select(wanted)
@@ -169,7 +169,7 @@ class _TableSource(Source):
         self._table, self.expected = table, table.num_rows
         self.types = _types_of(self.where, table.schema)
 
-    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> _Batches:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         for batch in self._table.select(wanted).to_batches(max_chunksize=rows):
             yield self.where, batch
 

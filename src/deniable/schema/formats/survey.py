@@ -5,7 +5,6 @@ doubles, as SPSS stores them. Value labels are read for a draft; a schema has th
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from deniable.schema.column import FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.sources import (
     MAX_VALUES,
+    Batches,
     Names,
     Source,
     open_source,
@@ -115,9 +115,7 @@ class SurveySource(Source):
                 "program, or give its encoding in the schema"
             ) from None
 
-    def _read(
-        self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         number, at = min(rows, ROWS, max(MAX_VALUES // 4 // max(len(wanted), 1), 1)), 0
         names = list(wanted) or list(self.types)[:1]
         while True:

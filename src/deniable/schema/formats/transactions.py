@@ -15,7 +15,7 @@ from deniable.errors import DataError, shown
 from deniable.schema.column import Column, FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.csv_text import BLOCK_BYTES, DELIMITERS, Utf8Stream, first_text
-from deniable.schema.formats.sources import Names, Source, refuse_bad_names, rows_of
+from deniable.schema.formats.sources import Batches, Names, Source, refuse_bad_names, rows_of
 from deniable.schema.model import Schema
 
 
@@ -43,9 +43,7 @@ class TransactionsSource(Source):
         }
         self.types = dict.fromkeys(self._values, pa.dictionary(pa.int8(), pa.string()))
 
-    def _read(
-        self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def _read(self, wanted: Names, coded: Names, rows: int, faults: ValidationErrors) -> Batches:
         first, names = 0, pa.array(list(self.types), pa.string())
         for lines in _lines_of(self._path, self.format, rows_of(len(names), rows)):
             baskets, items = _items_of(lines, self.format)
