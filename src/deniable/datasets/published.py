@@ -1,7 +1,7 @@
 """Records of published files and of their surrogates, and schemas that describe them."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -92,17 +92,14 @@ def fit_surrogate(
     as many records, drawn by `generator`: the table of `surrogates.pairwise_total_variation` or of
     `numeric_surrogates.fidelity`. Raises `DataError` if the file cannot be read or fitted.
     """
+    data: Any = read_published(dataset, origin)
     if isinstance(dataset, Dataset):
-        data = read_published(dataset, origin)
-        network = surrogates.fit(data, sha256=sha256)
-        drawn = surrogates.sample(network, dataset.records, generator)
-        networks.write(model, network)
-        return surrogates.pairwise_total_variation(data, drawn)
-    numbers = read_published(dataset, origin)
-    fitted = numeric_surrogates.fit(numbers, sha256=sha256)
-    copula.write(model, fitted)
-    stand_in = numeric_surrogates.sample(fitted, dataset.records, generator)
-    return numeric_surrogates.fidelity(numbers, stand_in)
+        networks.write(model, surrogates.fit(data, sha256=sha256))
+        distance: Callable[..., Any] = surrogates.pairwise_total_variation
+    else:
+        copula.write(model, numeric_surrogates.fit(data, sha256=sha256))
+        distance = numeric_surrogates.fidelity
+    return distance(data, draw_surrogate(dataset, model, generator))
 
 
 def write_schema(
