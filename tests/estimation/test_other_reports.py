@@ -294,7 +294,10 @@ def test_only_what_is_erased_is_taken_as_uniform():
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: own_proportions(np.ones(5, int), WIDE, np.eye(5)), "which are not categories"),
+        (
+            lambda: own_proportions(np.ones(5, int), WIDE, np.eye(5), "file"),
+            "which are not categories",
+        ),
         (lambda: propagation_factor(WIDE), "no eigenvalues"),
         (lambda: propagation_factor(MIXED), "no eigenvalues"),
         (lambda: confidence_intervals([1, 2, 3], WIDE), "with 5 randomized values"),

@@ -10,7 +10,7 @@ import pytest
 from deniable.analysis import Released
 from deniable.channels import disclosed_proportions
 from deniable.errors import DeniableError
-from deniable.estimation import WeightedCounts, weighted_own_proportions
+from deniable.estimation import WeightedCounts, own_proportions
 from deniable.plans import (
     PlanInputs,
     plan_from_json,
@@ -61,9 +61,9 @@ def test_estimates_of_a_tiny_file_agree_with_all_of_its_releases(matrix: dict[st
     for drawn in product(range(3), repeat=4):
         chance = np.prod(P[original, list(drawn)])
         counts = WeightedCounts.of_records(np.array(drawn), w, 3)
-        found = weighted_own_proportions(counts, channel, np.eye(3))
-        mean += chance * found.values
-        second += chance * found.values**2
+        values, _ = own_proportions(counts, channel, np.eye(3), "file")
+        mean += chance * values
+        second += chance * values**2
         if not channel.singular:  # before it is cut off at zero
             squares = channel.solve_transposed(counts.squares[0]) / w.sum() ** 2
             own += chance * ((P * (1 - P)).T @ squares)

@@ -18,7 +18,6 @@ from deniable.estimation import (
     likelihood_is_fast,
     own_proportions,
     student,
-    weighted_own_proportions,
 )
 from deniable.responses import Counted, Responses, Table, TableStratum
 
@@ -203,18 +202,15 @@ class _Part:
         """Return standard errors and limits of proportions of randomized values, unbiased here.
 
         They follow from the normal distribution: [pram], (2.4) and (2.5), with weights see
-        `deniable.estimation.weighted_own_proportions`. They are NaN for pairs of clusters and for
+        `deniable.estimation.own_proportions`. They are NaN for pairs of clusters and for
         other weights than the plan's, because the matrices are not invariant for such proportions.
         """
         counted, weighted = self.counted, self.counted.weighted
         values = functionals @ counted.proportions
         errors = np.full(len(values), np.nan)
         if counted.weight == self.table.weight and self.table.one_cluster:
-            if weighted is None:
-                part = own_proportions(counted.tally, self.channel, functionals)
-            else:
-                part = weighted_own_proportions(weighted, self.channel, functionals)
-            errors = part.standard_errors(self.options.target)
+            own = counted.tally if weighted is None else weighted
+            _, errors = own_proportions(own, self.channel, functionals, self.options.target)
         reach = student(np.array(np.inf), self.options.confidence) * errors
         return {
             "reported_standard_error": errors,

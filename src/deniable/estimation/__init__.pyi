@@ -30,10 +30,8 @@ from .intervals import (
     refuse_bad_confidence as refuse_bad_confidence,
 )
 from .invariant import (
-    OwnProportions as OwnProportions,
     bounded_proportions as bounded_proportions,
     own_proportions as own_proportions,
-    weighted_own_proportions as weighted_own_proportions,
 )
 from .likelihood import (
     TOLERANCE as TOLERANCE,

@@ -11,41 +11,12 @@ The estimator is unbiased, because E[p^2 | T, P] = (T/n)^2 + V. It is the plug-i
 formula (1.3) holds only for a fixed matrix, because it is a function of pi and P.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target, roots_of_variances
 from deniable.errors import ChannelError
 from deniable.estimation.survey_weights import WeightedCounts, student
-
-
-@dataclass(frozen=True, eq=False)
-class OwnProportions:
-    """Proportions of the randomized values of `records` records, as estimates.
-
-    The estimates, `values`, and their estimated `variance` given the records have the shape (...,
-    proportions). `spread` is `records` times the sampling variance, by default p (1 - p).
-    """
-
-    records: int
-    values: Floats
-    variance: Floats
-    spread: Floats | None = None
-
-    def standard_errors(self, target: Target) -> Floats:
-        """Return standard errors for the `target`, "file" or "population".
-
-        For the population they are NaN if there is one record.
-        """
-        if target == "file":
-            return np.sqrt(self.variance)
-        n, p = self.records, self.values
-        if n < 2:
-            return np.full(p.shape, np.nan)
-        spread = p * (1 - p) if self.spread is None else self.spread
-        return roots_of_variances(n / (n - 1) * self.variance + spread / (n - 1), 0.0)
 
 
 def bounded_proportions(
@@ -101,60 +72,62 @@ def bounded_proportions(
     return values, errors, np.maximum(center - reach, 0.0), np.minimum(center + reach, 1.0)
 
 
-def own_proportions(counts: Counts, channel: Channel, indicators: Floats) -> OwnProportions:
-    """Return sums of proportions of randomized values through an invariant matrix.
+def own_proportions(
+    counts: Counts | WeightedCounts, channel: Channel, indicators: Floats, target: Target
+) -> tuple[Floats, Floats]:
+    """Return proportions of randomized values through an invariant matrix, and standard errors.
 
-    The variance is (2.4) of [pram] with the proportions of randomized values instead of T/n. Raises
-    `ChannelError` if sums of counts differ or are 0, or randomized values are not categories.
+    The variance for the file is (2.4) of [pram] with the proportions of randomized values instead
+    of T/n. For the population, errors are NaN if there is one record.
+
+    With weights it is sum w_i^2 (diag(P_x) - P_x P_x') / (sum w_i)^2, with P_x the row of the
+    original category of record i. The sums of squares by original category are estimated with the
+    inverse. Through a singular matrix the variance is its bound q (1 - q) sum w_i^2 / (sum w_i)^2,
+    with q the proportion by squared weights, and errors for the population are NaN.
+
+    Raises `ChannelError` if sums of counts differ or are 0, or randomized values are not
+    categories.
 
     Parameters
     ----------
-    counts : array of int, shape (..., categories)
+    counts : array of int, shape (..., categories), or WeightedCounts of one sample
         Randomized values. All tables of a batch have the same sum.
     channel : Channel
-        Invariant for the original frequencies of the records.
+        Invariant for the original frequencies of the records, with weights for the weighted ones
+        ([pram], (2.7)).
     indicators : zeros and ones, shape (proportions, categories)
         A row marks the categories to be added.
+    target : "file" or "population"
     """
     if not channel.square:
         raise ChannelError(
             f"a channel over {channel.size} categories with {channel.reports} randomized values, "
             "which are not categories: their proportions are not estimates; invert the matrix"
         )
-    counts = np.asarray(counts)
-    totals = np.unique(counts.sum(axis=-1))
-    if totals.size != 1 or totals[0] < 1:
-        raise ChannelError("tables of counts must have the same sum, of at least one record")
-    records = int(totals[0])
-    frequencies = counts / records
     chances = channel.expected(indicators)
-    variance = frequencies @ (chances * (1 - chances)).T / records
-    return OwnProportions(records, frequencies @ indicators.T, np.maximum(variance, 0.0))
-
-
-def weighted_own_proportions(
-    counts: WeightedCounts, channel: Channel, indicators: Floats
-) -> OwnProportions:
-    """Return sums of weighted proportions of randomized values through an invariant matrix.
-
-    The `channel` is invariant for the weighted frequencies of the records ([pram], (2.7)). The
-    covariance for the file is sum w_i^2 (diag(P_x) - P_x P_x') / (sum w_i)^2, with P_x the row of
-    the original category of record i. The sums of squares by original category are estimated with
-    the inverse. Through a singular matrix the variance is its bound q (1 - q) sum w_i^2 / (sum
-    w_i)^2, with q the proportion by squared weights, and the variance for the population is NaN.
-
-    The `counts` are from one sample. `indicators`, zeros and ones of shape (proportions,
-    categories), mark the categories to be added.
-    """
-    sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
-    total = float(sums.sum())
-    records, values = int(counts.records.sum()), indicators @ sums / total
-    if channel.singular:
-        q = indicators @ squares / squares.sum()
-        bound = q * (1 - q) * float(squares.sum()) / total**2
-        return OwnProportions(records, values, bound, np.full(len(values), np.nan))
-    chances = channel.expected(indicators)
-    original = channel.solve_transposed(squares) / total**2
-    variance = (chances * (1 - chances)) @ original
-    spread = records * (indicators - values[:, None]) ** 2 @ original
-    return OwnProportions(records, values, np.maximum(variance, 0.0), np.maximum(spread, 0.0))
+    if not isinstance(counts, WeightedCounts):
+        totals = np.unique(np.sum(counts, axis=-1))
+        if totals.size != 1 or totals[0] < 1:
+            raise ChannelError("tables of counts must have the same sum, of at least one record")
+        n = int(totals[0])
+        frequencies = counts / n
+        values = frequencies @ indicators.T
+        variance, spread = frequencies @ (chances * (1 - chances)).T / n, values * (1 - values)
+    else:
+        sums, squares = counts.weights.sum(axis=0), counts.squares.sum(axis=0)
+        n, total = int(counts.records.sum()), float(sums.sum())
+        values = indicators @ sums / total
+        if channel.singular:
+            q = indicators @ squares / squares.sum()
+            variance = q * (1 - q) * float(squares.sum()) / total**2
+            spread = np.full(len(values), np.nan)
+        else:
+            original = channel.solve_transposed(squares) / total**2
+            variance = (chances * (1 - chances)) @ original
+            spread = np.maximum(n * (indicators - values[:, None]) ** 2 @ original, 0.0)
+    variance = np.maximum(variance, 0.0)
+    if target == "file":
+        return values, np.sqrt(variance)
+    if n < 2:
+        return values, np.full(values.shape, np.nan)
+    return values, roots_of_variances(n / (n - 1) * variance + spread / (n - 1), 0.0)

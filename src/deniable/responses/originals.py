@@ -16,7 +16,6 @@ from deniable.estimation import (
     confidence_intervals,
     own_proportions,
     weighted_intervals,
-    weighted_own_proportions,
 )
 from deniable.pram import shares
 from deniable.records import Attribute, Microdata
@@ -105,12 +104,12 @@ def _coverage(
             "coverage": _covered(stratum.channel, counts, own, functionals, true),
         }
         if table.invariant:
-            estimate: Any = own_proportions if weights is None else weighted_own_proportions
             samples = [own] if weights is None else map(_weighted_counts, own)
-            parts = [estimate(each, stratum.channel, functionals) for each in samples]
-            reach = Z_95 * np.array([part.standard_errors("file") for part in parts]) + 1e-12
-            off = np.abs(np.array([part.values for part in parts]) - true)
-            found["reported_coverage"] = (off <= reach).reshape(redraws, -1).mean(axis=0)
+            how: Any = stratum.channel, functionals, "file"
+            parts = [own_proportions(each, *how) for each in samples]
+            values, errors = (np.array(part) for part in zip(*parts, strict=True))
+            inside = np.abs(values - true) <= Z_95 * errors + 1e-12
+            found["reported_coverage"] = inside.reshape(redraws, -1).mean(axis=0)
         yield found
 
 
