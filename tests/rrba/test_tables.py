@@ -3,15 +3,17 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import special
 
+from deniable.arrays import Counts
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
 from deniable.records.domain import Attribute, Domain
@@ -20,11 +22,9 @@ from deniable.rrba.collection import TableAnswers
 from deniable.rrba.protocol import (
     Aggregator,
     Server,
-    block_sizes,
     collect,
     multinomial_rows,
     run_rrba,
-    sampled_blocks,
     split_blocks,
 )
 from deniable.rrba.tables import (
@@ -39,6 +39,7 @@ from deniable.rrba.tables import (
     printed_estimate,
     table_channel,
 )
+from deniable.sampling import multinomial
 
 ERROR_RATE = 1e-6  # of each test with random draws
 Z = 4.9  # the normal quantile of that error rate, two-sided
@@ -46,6 +47,13 @@ TRUTH = np.array([0.5, 0.3, 0.15, 0.05])
 HALF = (0.5, 0.5)
 counts_of = st.lists(st.integers(0, 50), min_size=1, max_size=7)
 keeps = st.floats(0.05, 0.95)
+
+
+def sampled_blocks(
+    truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: np.random.Generator
+) -> Counts:
+    """Draw clients for blocks of `sizes` clients, with replacement, shape (runs, blocks, cells)."""
+    return multinomial(generator, np.broadcast_to(sizes, (runs, len(sizes))), np.asarray(truth))
 
 
 # -- equation (4) ----------------------------------------------------------------------------------
@@ -180,10 +188,8 @@ def test_other_nonsense_is_refused() -> None:
         collect(np.ones((2, 3)), 0.5, generator)
     with pytest.raises(DeniableError, match=r"must be in \(0, 1\)"):
         collect(np.ones((1, 1, 2), dtype=int), 1.0, generator)
-    with pytest.raises(DeniableError, match="the blocks have 5 clients, the file 6 records"):
-        split_blocks([3, 3], (5,), generator)
     with pytest.raises(DeniableError, match="blocks of 0"):
-        block_sizes(5, 0)
+        split_blocks([3, 3], 0, generator)
 
 
 # -- what is no count ------------------------------------------------------------------------------
@@ -194,8 +200,7 @@ def test_other_nonsense_is_refused() -> None:
     [
         lambda counts: printed_estimate(counts, HALF, 0.5),
         lambda counts: TableState.uniform(2).updated(counts, 0.5, POOLED),
-        lambda counts: split_blocks(counts, (sum(counts),), np.random.default_rng(1)),
-        lambda counts: sampled_blocks(HALF, counts, 1, np.random.default_rng(1)),
+        lambda counts: split_blocks(counts, 3, np.random.default_rng(1)),
         lambda counts: TableAnswers(0.5, np.array([counts]), np.array([HALF])),
     ],
 )
@@ -309,7 +314,7 @@ def test_rows_of_multinomials_have_their_probabilities() -> None:
 def test_a_file_is_dealt_out_record_by_record() -> None:
     file = np.array([7, 0, 4, 1])
     generator = np.random.default_rng(1)
-    dealt = np.stack([split_blocks(file, block_sizes(12, 5), generator) for _ in range(200)])
+    dealt = np.stack([split_blocks(file, 5, generator) for _ in range(200)])
     assert np.all(dealt.sum(axis=1) == file)
     assert np.all(dealt.sum(axis=2) == [5, 5, 2])
     assert len({tuple(run.reshape(-1)) for run in dealt}) > 20

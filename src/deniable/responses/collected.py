@@ -20,7 +20,6 @@ from deniable.rrba import (
     Combination,
     TableAnswers,
     answers_by_table,
-    rows_by_table,
     table_channel,
 )
 from deniable.schema import FileFormat, ValidationErrors, is_number, is_text, weights_of
@@ -44,8 +43,8 @@ class CollectedResponses(Responses):
     def __init__(self, source: Any, design: CollectionDesign, form: FileFormat) -> None:
         self._design, self._counts = design, dict[tuple[str, ...], Counts]()
         where, answers = _read(source, form)
-        for names, own in rows_by_table(answers).items():
-            _refuse_other_table(where, design, names, own)
+        for names, own in answers.groupby("attributes", sort=False):
+            _refuse_other_table(where, design, str(names), own)
         self._tables = answers_by_table(design, answers)
 
     @property

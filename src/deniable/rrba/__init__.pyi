@@ -12,17 +12,14 @@ from .collection import (
     collect_answers as collect_answers,
     collected_reports as collected_reports,
     refuse_impossible as refuse_impossible,
-    rows_by_table as rows_by_table,
 )
 from .messages import Agreement as Agreement
 from .protocol import (
     Aggregator as Aggregator,
     Collection as Collection,
     Server as Server,
-    block_sizes as block_sizes,
     collect as collect,
     run_rrba as run_rrba,
-    sampled_blocks as sampled_blocks,
     split_blocks as split_blocks,
 )
 from .questions import (

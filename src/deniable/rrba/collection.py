@@ -5,7 +5,7 @@ Each record belongs to one client, and each client receives one question. The pr
 same, and only the channels read original values.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,7 +215,7 @@ def answers_by_table(
     `answers` is a table of answers from `collect_answers`. Raises `DataError` if a table has no
     answers, or another number of cells.
     """
-    groups = rows_by_table(answers)
+    groups = dict(iter(answers.groupby("attributes")))
     found = {}
     for combination, table in design.tables.items():
         if (rows := groups.get(SEPARATOR.join(combination))) is None or len(rows) % table.cells:
@@ -229,8 +229,3 @@ def answers_by_table(
         channel = design.channel(combination, keep, fake[0]) if design.memory else None
         found[combination] = TableAnswers(keep, reports, fake, channel)
     return found
-
-
-def rows_by_table(rows: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
-    """Return the rows of each table of `rows`, by the column ``attributes``."""
-    return {str(name): own for name, own in rows.groupby("attributes", sort=False)}

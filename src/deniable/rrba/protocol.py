@@ -31,7 +31,7 @@ from deniable.rrba.tables import (
     pooled_estimate,
     refuse_bad_keep,
 )
-from deniable.sampling import multinomial, refuse_no_source
+from deniable.sampling import refuse_no_source
 
 
 class Aggregator:
@@ -254,9 +254,10 @@ def collect(
 ) -> Collection:
     """Collect one table from blocks of clients, for several replicates.
 
-    `true_counts`, shape (runs, blocks, cells), are numbers of clients by true cell: see
-    `sampled_blocks` and `split_blocks`. A block may be empty. p, `keep`, is in (0, 1). The `rule`
-    makes the table of the next block from answers. The `generator` draws true and fake answers.
+    `true_counts`, shape (runs, blocks, cells), are numbers of clients by true cell. For
+    the records of a file see `split_blocks`. A block may be empty. p, `keep`, is in (0, 1). The
+    `rule` makes the table of the next block from answers. The `generator` draws true and fake
+    answers.
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)
@@ -299,48 +300,16 @@ def multinomial_rows(generator: Generator, totals: Counts, probabilities: Floats
     return drawn
 
 
-def sampled_blocks(
-    truth: npt.ArrayLike, sizes: Sequence[int], runs: int, generator: Generator
-) -> Counts:
-    """Draw clients with replacement from `generator`, for blocks of `sizes` clients, `runs` times.
+def split_blocks(counts: npt.ArrayLike, size: int, generator: Generator) -> Counts:
+    """Assign the records of a file to blocks of `size` clients at random, by a `generator`.
 
-    The distribution `truth` has the shape (cells,), and the result (runs, blocks, cells).
+    The last block has the remainder. The `counts` of the file have the shape (cells,), and the
+    result has the shape (blocks, cells).
     """
-    each = checked_counts(np.asarray(sizes, dtype=np.int64), len(sizes))
-    totals = np.broadcast_to(each, (runs, len(sizes)))
-    return multinomial(generator, totals, np.asarray(truth, dtype=float))
-
-
-def split_blocks(counts: npt.ArrayLike, sizes: Sequence[int], generator: Generator) -> Counts:
-    """Assign the records of a file to blocks of `sizes` clients at random, by a `generator`.
-
-    The `counts` of the file have the shape (cells,). Sizes sum to the number of records. The result
-    has the shape (blocks, cells).
-    """
+    if size < 1:
+        raise DeniableError(f"blocks of {size} clients; give at least 1")
     file = checked_counts(counts, np.size(counts))
-    if sum(sizes) != file.sum():
-        raise DeniableError(
-            f"the blocks have {sum(sizes):,} clients, the file {file.sum():,} records; make both "
-            "numbers equal"
-        )
-    blocks, cells = len(sizes), file.size
-    records = generator.permutation(np.repeat(np.arange(cells), file))
-    block = np.repeat(np.arange(blocks), sizes) * cells
-    return np.bincount(records + block, minlength=blocks * cells).reshape(blocks, cells)
-
-
-def block_sizes(records: int, size: int) -> tuple[int, ...]:
-    """Return the sizes of blocks of `size` clients for all `records`; the last has the remainder.
-
-    Examples
-    --------
-    >>> block_sizes(8, 3)
-    (3, 3, 2)
-    """
-    if records < 0 or size < 1:
-        raise DeniableError(
-            f"{records} records in blocks of {size}; give at least 0 records, and blocks of at "
-            "least 1"
-        )
-    whole, left = divmod(records, size)
-    return (size,) * whole + ((left,) if left else ())
+    records = generator.permutation(np.repeat(np.arange(file.size), file))
+    blocks = -(-records.size // size)
+    cells = np.arange(records.size) // size * file.size + records
+    return np.bincount(cells, minlength=blocks * file.size).reshape(blocks, file.size)

@@ -20,7 +20,7 @@ from deniable import contingency
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.records import Microdata
-from deniable.rrba import POOLED, Combination, View, block_sizes, collect, make_views, split_blocks
+from deniable.rrba import POOLED, Combination, View, collect, make_views, split_blocks
 from deniable.sampling import generator_for
 
 from reproduction.papers.rrba.catalog import CONSISTENCY as DESCRIBED
@@ -95,8 +95,7 @@ def collected(
         own = Microdata(data.domain, tuple(column[part] for column in data.columns))
         for combination in view:
             counts = own.counts(combination)
-            sizes = block_sizes(len(own), BLOCK_SIZE)
-            blocks = split_blocks(counts.reshape(-1), sizes, generator)[None]
+            blocks = split_blocks(counts.reshape(-1), BLOCK_SIZE, generator)[None]
             estimate = collect(blocks, keep, generator, POOLED).estimate().reshape(counts.shape)
             found.append(contingency.NoisyTable(combination, estimate, float(len(own))))
     return found

@@ -32,6 +32,7 @@ from deniable import rrba
 from deniable.arrays import Floats, at_least
 from deniable.estimation import Z_95
 from deniable.records import Microdata
+from deniable.sampling import multinomial
 
 from reproduction.study import Cell, Simulator
 
@@ -84,10 +85,11 @@ class Convergence(Simulator):
 
     def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
-        blocks = (cell["block_size"],) * self.blocks
-        clients = rrba.sampled_blocks(followed.proportions, blocks, replicates, generator)
+        size = cell["block_size"]
+        blocks = np.full((replicates, self.blocks), size)
+        clients = multinomial(generator, blocks, followed.proportions)
         runs = rrba.collect(clients, cell["p"], generator, UPDATES[cell["update"]])
-        return np.stack([*self._outcomes(runs, followed, blocks[0])], axis=1)
+        return np.stack([*self._outcomes(runs, followed, size)], axis=1)
 
     def _outcomes(self, runs: rrba.Collection, followed: Followed, size: int) -> Iterator[Floats]:
         truth, at = followed.proportion, followed.cell

@@ -136,8 +136,7 @@ class _Simulation(Simulator):
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Split `true` tables into random blocks with `generator`, (replicates, blocks, cells)."""
-        sizes = rrba.block_sizes(int(true[0].sum()), self.block_size)
-        return np.stack([rrba.split_blocks(table, sizes, generator) for table in true])
+        return np.stack([rrba.split_blocks(table, self.block_size, generator) for table in true])
 
     def _measured(self) -> list[tuple[str, str, str]]:
         named = ((method, r) for method, (readings, _) in self.methods.items() for r in readings)
@@ -145,7 +144,7 @@ class _Simulation(Simulator):
 
     def _batches(self, true: Sequence[Counts], replicates: int) -> Iterator[list[int]]:
         """Yield positions of tables with equal numbers of cells, in batches that fit in memory."""
-        blocks = len(rrba.block_sizes(int(true[0].sum()), self.block_size))
+        blocks = -(-int(true[0].sum()) // self.block_size)
         for cells in dict.fromkeys(table.size for table in true):
             places = [place for place, table in enumerate(true) if table.size == cells]
             step = max(AT_ONCE // (replicates * blocks * cells), 1)
