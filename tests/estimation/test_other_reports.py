@@ -19,12 +19,12 @@ from deniable.errors import ChannelError, DeniableError
 from deniable.estimation import (
     WeightedCounts,
     confidence_intervals,
+    estimate_or_uniform,
     expectation_maximization,
     maximum_likelihood,
     own_proportions,
     propagation_factor,
     survey_estimate,
-    unbiased_or_uniform,
     weighted_intervals,
 )
 from deniable.estimation.simplex import euclidean_projection
@@ -280,12 +280,12 @@ def test_only_what_is_erased_is_taken_as_uniform():
     truth = np.random.default_rng(1).dirichlet(np.ones(18))
     reports = np.rint(1e9 * channel.reported(truth)).astype(int)
     with pytest.warns(RuntimeWarning, match="singular"):
-        found = unbiased_or_uniform(np.stack([reports, reports]), channel)
+        found = estimate_or_uniform(np.stack([reports, reports]), channel)
     assert found.shape == (2, 18)
     known = truth.reshape(3, 6).sum(axis=0) / 3
     np.testing.assert_allclose(found[0].reshape(3, 6), np.tile(known, (3, 1)), atol=1e-7)
     with pytest.warns(RuntimeWarning, match="singular"):
-        np.testing.assert_allclose(unbiased_or_uniform(np.array([3, 4]), BLIND), np.full(3, 1 / 3))
+        np.testing.assert_allclose(estimate_or_uniform(np.array([3, 4]), BLIND), np.full(3, 1 / 3))
 
 
 # -- refusals --------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.estimation import (
     clip_and_rescale,
+    estimate_or_uniform as unbiased,
     euclidean_projection,
     likelihood_or_uniform,
-    unbiased_or_uniform as unbiased,
 )
 from deniable.randomized_response.dependence import (
     absolute_correlation,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
 from deniable.errors import ChannelError, named_types
-from deniable.estimation.simplex import clip_and_rescale, estimated_or_uniform
+from deniable.estimation.simplex import clip_and_rescale, estimate_or_uniform
 
 TOLERANCE = 1e-6  # nats
 MAX_STEPS = 100_000
@@ -99,11 +99,13 @@ def likelihood_or_uniform(
 ) -> Floats:
     """Return the most likely distribution; uniform, with a warning, if the channel is singular.
 
-    It is the counterpart of `unbiased_or_uniform`. `reports` are counts of randomized values
-    through the `channel`, shape (..., reports). For `tolerance` see `maximum_likelihood`.
+    For `reports` and `channel` see `estimate_or_uniform`, for `tolerance` `maximum_likelihood`.
     """
-    likely = partial(maximum_likelihood, tolerance=tolerance)
-    return estimated_or_uniform(reports, channel, lambda *given: likely(*given).proportions)
+
+    def estimate(channel: Channel, counts: Counts) -> Floats:
+        return maximum_likelihood(counts, channel, tolerance=tolerance).proportions
+
+    return estimate_or_uniform(reports, channel, estimate)
 
 
 def _fill_to_level(counts: Floats, a: float, b: Floats) -> Floats:

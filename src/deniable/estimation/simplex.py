@@ -76,25 +76,19 @@ def euclidean_projection(estimate: npt.ArrayLike) -> Floats:
     return np.asarray(projected / projected.sum(axis=-1, keepdims=True))
 
 
-def unbiased_or_uniform(reports: Counts, channel: Channel) -> Floats:
-    """Return the unbiased estimate; uniform, with a warning, if the `channel` is singular.
-
-    `reports` are counts of randomized values, shape (..., reports); the estimate has the shape
-    (..., categories). In a product only singular attributes are uniform, and independent of others.
-    """
-    return estimated_or_uniform(reports, channel, lambda counts, known: known.estimate(counts))
-
-
-def estimated_or_uniform(
-    reports: Counts, channel: Channel, estimate: Callable[[Counts, Channel], Floats]
+def estimate_or_uniform(
+    reports: Counts,
+    channel: Channel,
+    estimate: Callable[[Channel, Counts], Floats] = Channel.estimate,
 ) -> Floats:
     """Return an estimate; uniform, with a warning, if the `channel` is singular.
 
-    `estimate` turns counts of randomized values, `reports` of shape (..., reports), into
-    proportions through a channel that is not singular.
+    `reports` are counts of randomized values, shape (..., reports); the estimate has the shape
+    (..., categories). In a product only singular attributes are uniform, and independent of others.
+    The function `estimate` is for channels that are not singular, by default the unbiased estimate.
     """
     if not channel.singular:
-        return estimate(reports, channel)
+        return estimate(channel, reports)
     warnings.warn(
         f"the channel over {channel.size} cells is singular: the estimates of "
         "its singular attributes are uniform",
@@ -109,7 +103,7 @@ def estimated_or_uniform(
     found = np.ones((len(table), *shape))
     if known:
         margin = table.sum(axis=erased).reshape(len(table), -1)
-        found = estimate(margin, ProductChannel(known)).reshape(len(table), *shape)
+        found = estimate(ProductChannel(known), margin).reshape(len(table), *shape)
     cells = np.prod([factors[i - 1].size for i in erased])
     every = (len(table), *(factor.size for factor in factors))
     return np.broadcast_to(found / cells, every).reshape(*reports.shape[:-1], channel.size)

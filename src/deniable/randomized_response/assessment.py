@@ -20,7 +20,7 @@ from numpy.random import Generator
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError, refuse_unknown
-from deniable.estimation import clip_and_rescale, unbiased_or_uniform
+from deniable.estimation import clip_and_rescale, estimate_or_uniform
 from deniable.randomized_response.adjustment import weighted_pairs
 from deniable.randomized_response.dependence import Pair
 from deniable.randomized_response.protocols import (
@@ -233,6 +233,6 @@ def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) ->
         warnings.filterwarnings("ignore", "the channel over .* is singular", RuntimeWarning)
         for pair, counts in reports.items():
             flat = counts.reshape(*counts.shape[:-2], -1)
-            estimate = clip_and_rescale(unbiased_or_uniform(flat, channels[pair]))
+            estimate = clip_and_rescale(estimate_or_uniform(flat, channels[pair]))
             tables[pair] = estimate.reshape(counts.shape)
     return tables

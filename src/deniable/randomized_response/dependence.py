@@ -6,6 +6,7 @@ estimate at the same epsilon. `shrink` weighs its larger variance against the pr
 """
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from itertools import combinations, product
 from math import prod
 from typing import Literal
@@ -15,9 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Floats, at_least, quotients
-from deniable.channels import ProductChannel
+from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError, named_types
-from deniable.estimation import estimated_or_uniform
+from deniable.estimation import estimate_or_uniform
 from deniable.randomized_response.protocols import Clustering
 from deniable.records import Domain, Microdata
 
@@ -145,7 +146,7 @@ def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> tuple[Floats, Floa
     A singular channel has weight 0. A singular attribute is estimated as uniform, with a warning.
     """
     values = np.asarray(counts, dtype=float)
-    joint = estimated_or_uniform(values, channel, lambda own, by: by.estimate(own, "own"))
+    joint = estimate_or_uniform(values, channel, partial(Channel.estimate, inverse="own"))
     table = joint.reshape(*joint.shape[:-1], *channel.shape)
     noise = np.inf if channel.singular else variance_of_dependence(values, channel)
     estimate, weight = shrunk_joint(table, noise)

@@ -105,7 +105,7 @@ class ClustersSettings(Strict):
         for (pair, table), each in zip(pairs.items(), counted, strict=True):
             values = each.tally.astype(float)
             if by == "attributes_inverted":
-                unbiased = estimation.unbiased_or_uniform(each.tally, table.channel)
+                unbiased = estimation.estimate_or_uniform(each.tally, table.channel)
                 estimate = estimation.clip_and_rescale(unbiased)
                 values = estimate[table.order]
             found[pair] = values.reshape(table.domain.shape)

@@ -15,7 +15,7 @@ from tests.simulations import of_random_sets
 from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
-from deniable.estimation import unbiased_or_uniform
+from deniable.estimation import estimate_or_uniform
 from deniable.randomized_response.protocols import (
     CLUSTER_MECHANISMS,
     READINGS,
@@ -223,7 +223,7 @@ def test_only_the_singular_attribute_of_a_product_becomes_uniform(erased: tuple[
     truth = np.random.default_rng(1).dirichlet(np.ones(24)).reshape(sizes)
     # In expectation: the reports' distribution gives back the truth where it is not erased.
     reports = channel.reported(truth.reshape(-1)) * 1e6
-    estimate = unbiased_or_uniform(reports[None], channel).reshape(sizes)
+    estimate = estimate_or_uniform(reports[None], channel).reshape(sizes)
     expected = truth
     for axis in erased:
         expected = np.broadcast_to(expected.mean(axis=axis, keepdims=True), sizes)
@@ -236,7 +236,7 @@ def test_a_regular_channel_is_left_to_itself() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(
-            unbiased_or_uniform(counts, channel), channel.estimate(counts)
+            estimate_or_uniform(counts, channel), channel.estimate(counts)
         )
 
 

@@ -129,7 +129,7 @@ def of_margins(reports: Counts, channel: ProductChannel, projection: str) -> Flo
 ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "randomized": partial(of_margins, projection="none"),
     "randomized_joint": _randomized_joint,
-    "pair_unbiased": estimation.unbiased_or_uniform,
+    "pair_unbiased": estimation.estimate_or_uniform,
     "pair_clipped": shared.PROJECTIONS["clip"],
     "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(estimation.likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),

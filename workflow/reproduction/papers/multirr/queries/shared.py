@@ -20,9 +20,9 @@ LIKELIHOOD_TOLERANCE = 0.1  # nats; far below the precision of the data and of t
 
 
 PROJECTIONS: dict[str, Callable[[Counts, Channel], Floats]] = {
-    "clip": lambda *found: estimation.clip_and_rescale(estimation.unbiased_or_uniform(*found)),
+    "clip": lambda *found: estimation.clip_and_rescale(estimation.estimate_or_uniform(*found)),
     "simplex": lambda *found: estimation.euclidean_projection(
-        estimation.unbiased_or_uniform(*found)
+        estimation.estimate_or_uniform(*found)
     ),
     "likelihood": partial(estimation.likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
 }
