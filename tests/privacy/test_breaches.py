@@ -84,9 +84,9 @@ def test_more_reports_than_categories_by_hand():
     np.testing.assert_array_equal(posterior_of_set(CIRCLE, prior, [0, 2]), [1, 0.5, 0.5, 1, 1])
     assert find_breaches(CIRCLE, prior, [2], F(3, 5), F(9, 10)).upward == (3, 4)
     assert find_breaches(CIRCLE, prior, [1, 2], F(1, 4), F(1, 2)).downward == (0,)
-    found = extreme_factors(CIRCLE, prior)
-    assert (found.largest, found.largest_members, found.largest_report) == (4, (0,), 0)
-    assert found.smallest == 0
+    largest, smallest = extreme_factors(CIRCLE, prior)
+    assert largest == (4, 0, 0)
+    assert smallest.ratio == 0
     worst = worst_set(CIRCLE, prior, F(1, 3))
     assert (worst.members, worst.report, worst.posterior) == ((0,), 0, 1)
 
@@ -318,33 +318,33 @@ def test_products_are_searched_too():
 
 def test_factors_by_hand():
     # {0} has the prior 1/3 and posteriors 3/7 and 1/5: 9/7 and 3/5; {1} has 6/7 and 6/5.
-    found = extreme_factors(HALVES, [F(1, 3), F(2, 3)])
-    assert (found.largest, found.smallest) == pytest.approx((9 / 7, 3 / 5), rel=1e-15)
-    assert (found.largest_report, found.smallest_report) == (0, 1)
-    assert (found.largest_members, found.smallest_members) == ((0,), (0,))
+    largest, smallest = extreme_factors(HALVES, [F(1, 3), F(2, 3)])
+    assert (largest.ratio, smallest.ratio) == pytest.approx((9 / 7, 3 / 5), rel=1e-15)
+    assert (largest.report, smallest.report) == (0, 1)
+    assert (largest.category, smallest.category) == (0, 0)
 
 
 def test_a_set_of_probability_zero_is_left_out_of_the_extremes():
-    found = extreme_factors(HALVES, [1, 0])
-    assert (found.largest, found.smallest) == (1, 1)
+    largest, smallest = extreme_factors(HALVES, [1, 0])
+    assert (largest.ratio, smallest.ratio) == (1, 1)
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(channels_with_priors(dense_channels(5) | rectangular_channels(4)))
 def test_single_categories_have_the_extreme_factors(case):
     channel, prior = case
-    found = extreme_factors(channel, prior)
+    largest, smallest = extreme_factors(channel, prior)
     over_sets = {
         members: posterior_of_set(channel, prior, members) / float(share)
         for members in all_sets(channel.size)
         if (share := sum(prior[u] for u in members))
     }
-    largest = max(np.nanmax(ratios) for ratios in over_sets.values())
-    smallest = min(np.nanmin(ratios) for ratios in over_sets.values())
-    assert found.largest == pytest.approx(largest, rel=1e-12)
-    assert found.smallest == pytest.approx(smallest, rel=1e-12, abs=1e-15)
-    assert over_sets[found.largest_members][found.largest_report] == pytest.approx(largest)
-    assert over_sets[found.smallest_members][found.smallest_report] == pytest.approx(smallest)
+    most = max(np.nanmax(ratios) for ratios in over_sets.values())
+    least = min(np.nanmin(ratios) for ratios in over_sets.values())
+    assert largest.ratio == pytest.approx(most, rel=1e-12)
+    assert smallest.ratio == pytest.approx(least, rel=1e-12, abs=1e-15)
+    assert over_sets[(largest.category,)][largest.report] == pytest.approx(most)
+    assert over_sets[(smallest.category,)][smallest.report] == pytest.approx(least)
 
 
 @SEEDED
@@ -353,6 +353,6 @@ def test_a_parity_bounds_every_factor(size, parity, data):
     # Theorem 3.2, sufficiency, for the channel of given parity.
     channel = channel_of_parity(size, parity)
     prior = data.draw(distributions(size))
-    found = extreme_factors(channel, prior)
-    assert 1 / parity * (1 - 1e-12) <= found.smallest <= 1 + 1e-12
-    assert 1 - 1e-12 <= found.largest <= parity * (1 + 1e-12)
+    largest, smallest = extreme_factors(channel, prior)
+    assert 1 / parity * (1 - 1e-12) <= smallest.ratio <= 1 + 1e-12
+    assert 1 - 1e-12 <= largest.ratio <= parity * (1 + 1e-12)

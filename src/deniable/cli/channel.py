@@ -150,7 +150,7 @@ def _case(named: NamedChannel, found: Any) -> Answers:
 
 def _under_prior(named: NamedChannel, prior: Floats) -> Answers:
     channel = named.channel
-    reported, found = channel.reported(prior), extreme_factors(channel, prior)
+    reported = channel.reported(prior)
     # Other randomized values than categories cannot have the same distribution.
     same = named.reports == named.categories
     change = float(np.abs(reported - prior).max()) if same else None
@@ -161,13 +161,13 @@ def _under_prior(named: NamedChannel, prior: Floats) -> Answers:
         "largest_change": change,
         "posterior": channel.posterior(prior),
     }
-    for side in ("largest", "smallest"):
-        members, report = getattr(found, f"{side}_members"), getattr(found, f"{side}_report")
-        answers[f"{side}_factor"] = {
-            "ratio": getattr(found, side),
-            "category": named.categories[members[0]],
-            "report": named.reports[report],
+    extremes = extreme_factors(channel, prior)
+    for side, found in zip(("largest", "smallest"), extremes, strict=True):
+        names = {
+            "category": named.categories[found.category],
+            "report": named.reports[found.report],
         }
+        answers[f"{side}_factor"] = {"ratio": found.ratio} | names
     return answers
 
 

@@ -32,6 +32,8 @@ from deniable.contingency.two_step import subsets
 
 Names = tuple[str, ...]
 Tables = Mapping[Names, Floats]
+Constraints = tuple[sparse.csr_array, sparse.csr_array, Floats]
+"""The matrices A and B and the vector b; see `Agreement.constraints`."""
 
 NEWTON_STEPS = 10
 CONVERGED, MAX_VIOLATION = 1e-13, 1e-9
@@ -85,7 +87,7 @@ class Agreement:
         return [subset for subset in subsets(sorted(names)) if subset in self.shared]
 
     @cached_property
-    def constraints(self) -> tuple[sparse.csr_array, sparse.csr_array, Floats]:
+    def constraints(self) -> Constraints:
         """The matrices A, over the cells of all tables, and B, over shared sums, and the vector b.
 
         Tables agree, and have the total 1, if A p = B s + b for some s.
@@ -160,31 +162,29 @@ def nearest_agreeing(
     found = agreement.averaged(tables, precisions)
     if min(float(cells.min()) for cells in found.values()) >= 0:
         return found, True
-    sums, links, values = agreement.constraints
     observed = np.concatenate([cells.reshape(-1) for cells in tables.values()])
     sizes = [cells.size for cells in tables.values()]
     weights = np.repeat([precisions[names] for names in tables], sizes)
     weights = weights / weights.mean()
     from deniable.contingency import programs  # noqa: PLC0415 - cvxpy takes a second
 
-    start = programs.nearest_cells(observed, weights, sums, links, values)
-    solved = _newton(*start, observed, weights, sums, links, values)
+    program = observed, weights, agreement.constraints
+    solved = _newton(*program, *programs.nearest_cells(*program))
     pairs = zip(tables.items(), np.split(solved, np.cumsum(sizes)[:-1]), strict=True)
     whole = {names: part.reshape(cells.shape) for (names, cells), part in pairs}
     return _without_negatives(agreement.averaged(whole, precisions)), False
 
 
 def _newton(
+    observed: Floats,
+    weights: Floats,
+    constraints: Constraints,
     cells: Floats,
     multipliers: Floats,
     shared: Floats,
-    observed: Floats,
-    weights: Floats,
-    sums: sparse.csr_array,
-    links: sparse.csr_array,
-    values: Floats,
 ) -> Floats:
     """Return optimal cells near a solver's `cells`, or `cells` if no step converges to 1e-9."""
+    sums, links, values = constraints
     rows, across = values.size, links.T.tocsr()
     rest, least = -RIDGE * sparse.eye_array(shared.size), MAX_VIOLATION
     for _ in range(NEWTON_STEPS):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
+from deniable.contingency.agreement import Constraints
 from deniable.contingency.two_step import positive_totals
 from deniable.errors import DeniableError, from_extras
 
@@ -60,19 +61,15 @@ def least_squares(
 
 
 def nearest_cells(
-    observed: Floats,
-    weights: Floats,
-    sums: sparse.csr_array,
-    links: sparse.csr_array,
-    values: Floats,
+    observed: Floats, weights: Floats, constraints: Constraints
 ) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative cells with the least weighted squared misfit under agreement.
 
-    The multipliers of the constraints and the shared sums are also returned. The program is the one
-    of `deniable.contingency.agreement`. The `observed` cells and their `weights` have the shape
-    (cells,). `sums` is A, shape (constraints, cells), `links` is B, shape (constraints, shared
-    sums), and `values` is b.
+    The multipliers of the `constraints` and the shared sums are also returned. The program is the
+    one of `deniable.contingency.agreement`. The `observed` cells and their `weights` have the shape
+    (cells,).
     """
+    sums, links, values = constraints
     roots, scale = np.sqrt(weights), observed.size / max(float(np.sum(values)), 1.0)
     # In units of an average cell, so that the solver's tolerances are relative to it.
     cells, shared = cp.Variable(observed.size), cp.Variable(links.shape[1])

@@ -28,7 +28,7 @@ from .audit import (
     whole_weights as whole_weights,
 )
 from .breaches import (
-    Factors as Factors,
+    Factor as Factor,
     WorstSet as WorstSet,
     extreme_factors as extreme_factors,
     find_breaches as find_breaches,

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -69,20 +69,12 @@ class WorstSet:
     exact: bool
 
 
-@dataclass(frozen=True)
-class Factors:
-    """The `largest` and the `smallest` ratio of posterior to prior.
+class Factor(NamedTuple):
+    """The `ratio` of posterior to prior of a `category`, given the randomized value `report`."""
 
-    They belong to the sets `largest_members` and `smallest_members`, given the randomized values
-    `largest_report` and `smallest_report`.
-    """
-
-    largest: float
-    largest_members: tuple[int, ...]
-    largest_report: int
-    smallest: float
-    smallest_members: tuple[int, ...]
-    smallest_report: int
+    ratio: float
+    category: int
+    report: int
 
 
 @named_types
@@ -163,8 +155,8 @@ def permits_breach(
     return False if worst.exact or within else None
 
 
-def extreme_factors(channel: Channel, prior: Prior) -> Factors:
-    """Return the extreme ratios Pr(Q | value) / Pr(Q), [pram], (3.7), over all sets and values.
+def extreme_factors(channel: Channel, prior: Prior) -> tuple[Factor, Factor]:
+    """Return the largest and smallest Pr(Q | value) / Pr(Q), [pram], (3.7), over sets and values.
 
     The `prior`, shape (categories,), is over the `channel`'s categories. Single categories attain
     the extremes, because the ratio of a set is a weighted mean of its members' ratios.
@@ -172,9 +164,9 @@ def extreme_factors(channel: Channel, prior: Prior) -> Factors:
     Examples
     --------
     >>> from deniable.channels import KeepOrReplace
-    >>> found = extreme_factors(KeepOrReplace.uniform(2, keep=0.5), [0.1, 0.9])
-    >>> round(found.largest, 6), found.largest_members, found.largest_report
-    (2.5, (0,), 0)
+    >>> largest, _ = extreme_factors(KeepOrReplace.uniform(2, keep=0.5), [0.1, 0.9])
+    >>> round(largest.ratio, 6), largest.category, largest.report
+    (2.5, 0, 0)
     """
     weights = np.array([float(p) for p in exact_distribution(channel.size, prior)])
     matrix = channel.matrix()
@@ -182,8 +174,8 @@ def extreme_factors(channel: Channel, prior: Prior) -> Factors:
     possible = (weights > 0)[:, None] & (total > 0)
     ratios = np.divide(matrix, total, out=np.full_like(matrix, np.nan), where=possible)
     ends = (divmod(int(best(ratios)), channel.reports) for best in (np.nanargmax, np.nanargmin))
-    largest, smallest = ((float(ratios[u, v]), (u,), v) for u, v in ends)
-    return Factors(*largest, *smallest)
+    largest, smallest = (Factor(float(ratios[u, v]), u, v) for u, v in ends)
+    return largest, smallest
 
 
 def _members(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:

@@ -111,7 +111,7 @@ def worst_set_table(data: Microdata, attributes: Sequence[str]) -> pd.DataFrame:
     """
     rows = []
     for named, channel, margin, categories in _channels(data, attributes):
-        factor = privacy.extreme_factors(channel, margin).largest
+        largest, _ = privacy.extreme_factors(channel, margin)
         for rho_1 in PRIORS:
             row = named | {"rho_1": rho_1, "members": "", "report": "", "prior": np.nan}
             row |= {"posterior": np.nan, "exact": True}
@@ -121,7 +121,7 @@ def worst_set_table(data: Microdata, attributes: Sequence[str]) -> pd.DataFrame:
                 row |= {"prior": worst.prior_probability, "posterior": worst.posterior}
                 row["exact"] = worst.exact
             bound = float(privacy.largest_posterior(rho_1, channel.parity))
-            rows.append(row | {"bound": bound, "largest_factor": factor})
+            rows.append(row | {"bound": bound, "largest_factor": largest.ratio})
     return pd.DataFrame(rows)
 
 

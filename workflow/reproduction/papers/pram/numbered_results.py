@@ -265,18 +265,16 @@ def _parities() -> Iterator[Row]:
     yield "(3.6) matrix", len(cells), gap, f"parities {parities} over {sizes} categories"
 
     eta = CHANNEL.parity
-    factors = [privacy.extreme_factors(CHANNEL, prior) for prior in PRIORS]
+    factors = [[own.ratio for own in privacy.extreme_factors(CHANNEL, each)] for each in PRIORS]
     gaps = []
     for prior, extremes in zip(PRIORS, factors, strict=True):
         of = np.array(prior, dtype=float)
         after = CHANNEL.posterior(of)
         ratios = [after[:, members].sum(axis=1) / of[[*members]].sum() for members in SETS]
-        gaps.append(
-            _farthest([np.max(ratios), np.min(ratios)], [extremes.largest, extremes.smallest])
-        )
+        gaps.append(_farthest([np.max(ratios), np.min(ratios)], extremes))
     yield "(3.7)", len(gaps), max(gaps), "Bayes' rule"
 
-    excess = (max(each.largest / eta, 1 / (eta * each.smallest)) - 1 for each in factors)
+    excess = (max(most / eta, 1 / (eta * least)) - 1 for most, least in factors)
     figure = f"every ratio within [1/η, η], η = {eta:g}"
     yield "(3.11)", len(factors), max(0.0, *excess), figure
 
@@ -289,7 +287,7 @@ def _parities() -> Iterator[Row]:
         yield number, len(masses), abs(float(ratios[-1] / goal - 1)), figure
 
     high, low = eta * (1 + ROUNDING), (1 - ROUNDING) / eta
-    broken = sum(each.largest > high or each.smallest < low for each in factors)
+    broken = sum(most > high or least < low for most, least in factors)
     yield "(3.14) if", len(factors), float(broken), f"β = η = {eta:g}: no breach"
     ends = [(prior, low, low * Fraction(eta)) for prior in PRIORS for low in LOWS]
     breaches = sum(privacy.permits_breach(CHANNEL, *each) is True for each in ends)
