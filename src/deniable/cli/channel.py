@@ -163,11 +163,11 @@ def _under_prior(named: NamedChannel, prior: Floats) -> Answers:
     }
     extremes = extreme_factors(channel, prior)
     for side, found in zip(("largest", "smallest"), extremes, strict=True):
-        names = {
+        answers[f"{side}_factor"] = {
+            "ratio": found.ratio,
             "category": named.categories[found.category],
             "report": named.reports[found.report],
         }
-        answers[f"{side}_factor"] = {"ratio": found.ratio} | names
     return answers
 
 

@@ -32,7 +32,7 @@ from deniable.contingency.two_step import subsets
 
 Names = tuple[str, ...]
 Tables = Mapping[Names, Floats]
-Constraints = tuple[sparse.csr_array, sparse.csr_array, Floats]
+Conditions = tuple[sparse.csr_array, sparse.csr_array, Floats]
 """The matrices A and B and the vector b; see `Agreement.constraints`."""
 
 NEWTON_STEPS = 10
@@ -87,7 +87,7 @@ class Agreement:
         return [subset for subset in subsets(sorted(names)) if subset in self.shared]
 
     @cached_property
-    def constraints(self) -> Constraints:
+    def constraints(self) -> Conditions:
         """The matrices A, over the cells of all tables, and B, over shared sums, and the vector b.
 
         Tables agree, and have the total 1, if A p = B s + b for some s.
@@ -178,7 +178,7 @@ def nearest_agreeing(
 def _newton(
     observed: Floats,
     weights: Floats,
-    constraints: Constraints,
+    constraints: Conditions,
     cells: Floats,
     multipliers: Floats,
     shared: Floats,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.contingency.agreement import Constraints
+from deniable.contingency.agreement import Conditions
 from deniable.contingency.two_step import positive_totals
 from deniable.errors import DeniableError, from_extras
 
@@ -61,7 +61,7 @@ def least_squares(
 
 
 def nearest_cells(
-    observed: Floats, weights: Floats, constraints: Constraints
+    observed: Floats, weights: Floats, constraints: Conditions
 ) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative cells with the least weighted squared misfit under agreement.
 
