@@ -1,9 +1,3 @@
-from .asked import (
-    MAX_EPSILON as MAX_EPSILON,
-    closest_within as closest_within,
-    refuse_bad_budget as refuse_bad_budget,
-    refuse_epsilon as refuse_epsilon,
-)
 from .base import (
     MAX_DESIGNED_CELLS as MAX_DESIGNED_CELLS,
     MAX_LINEAR_DESIGN as MAX_LINEAR_DESIGN,
@@ -25,15 +19,19 @@ from .descriptions import (
     fraction_to_json as fraction_to_json,
 )
 from .exact import (
+    MAX_EPSILON as MAX_EPSILON,
     ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE,
     Number as Number,
     Prior as Prior,
     as_written as as_written,
+    closest_within as closest_within,
     exact_distribution as exact_distribution,
     exact_ratio as exact_ratio,
     log_rounded_up as log_rounded_up,
     product_of_ratios as product_of_ratios,
     proportion as proportion,
+    refuse_bad_budget as refuse_bad_budget,
+    refuse_epsilon as refuse_epsilon,
     rounded_down as rounded_down,
     rounded_up as rounded_up,
     thresholds as thresholds,

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Floats
-from deniable.channels.asked import numbers_in
 from deniable.channels.base import MAX_TUNED, Channel
-from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio
+from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_sum, largest_column_ratio, numbers_in
 from deniable.channels.maps import MAX_DENSE, distribution
 from deniable.errors import ChannelError
 from deniable.sampling import Categories, KeyedColumn, Outcomes, RandomSource

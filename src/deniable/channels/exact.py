@@ -1,18 +1,26 @@
-"""Probabilities as rational numbers: conversion, ratios, and logarithms rounded up."""
+"""Exact probabilities: checks, ratios, rounded logarithms, and floats closest to an epsilon."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
+from numbers import Real
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import ChannelError, DeniableError, shown
 
+if TYPE_CHECKING:
+    from deniable.channels.base import Channel
+
+MAX_EPSILON = 30.0  # exp(30) is 10^13: with a larger one no value would ever be replaced
 ROW_SUM_TOLERANCE = 1e-9
+CLOSER = 2.0**-50  # first relative step by which a target is lowered if rounding exceeds it
 # With 100 digits, a ratio that is not within 1e-20 of 1 has 60 digits more than a float, so that
 # the direction of rounding is certain.
 _PRECISE = Context(prec=100)
@@ -21,6 +29,7 @@ _CLOSE_TO_ONE = Fraction(1, 10**20)
 
 Number = float | Fraction
 Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, by its decimals
+OfEpsilon = TypeVar("OfEpsilon", bound="Channel")
 
 
 def as_written(value: Number | str) -> Fraction:
@@ -157,3 +166,80 @@ def exact_sum(values: Floats) -> Fraction:
     lowest = int(exponents.min())
     whole = int((mantissas << (exponents - lowest).astype(object)).sum())
     return whole * Fraction(2) ** (lowest - 53)
+
+
+def refuse_no_number(name: str, value: object) -> None:
+    """Raise `ChannelError` unless `value`, called `name`, is one number in the range of floats."""
+    if type(value) is float:  # the usual case, checked 40 times as fast
+        return
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            float(value)
+            return
+    raise ChannelError(f"{name} is {shown(value)}; give one number, such as 0.5")
+
+
+def numbers_in(name: str, values: object) -> Floats:
+    """Return a copy of `values`, called `name`; raise `ChannelError` unless they are numbers."""
+    try:
+        return np.array(values, dtype=float) + 0.0  # no negative zero
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ChannelError(
+            f"{name} is {shown(values)}, which is not an array of numbers ({error}); give numbers, "
+            "in rows of equal length"
+        ) from None
+
+
+def refuse_epsilon(epsilon: float) -> None:
+    """Raise `ChannelError` unless `epsilon` is above 0 and at most 30."""
+    refuse_no_number("epsilon", epsilon)
+    if not 0 < epsilon <= MAX_EPSILON:
+        raise ChannelError(f"epsilon is {epsilon}; it must be above 0 and at most {MAX_EPSILON:g}")
+
+
+def refuse_bad_budget(epsilon: float) -> None:
+    """Raise `DeniableError` unless `epsilon`, a budget, is a finite number above 0."""
+    refuse_no_number("epsilon", epsilon)
+    if not 0 < epsilon < math.inf:
+        raise DeniableError(f"epsilon is {epsilon}; it must be a finite number above 0")
+
+
+def closest_within(
+    epsilon: float, first: float, parity: Callable[[float], Fraction], growing: bool = True
+) -> float:
+    """Return the probability with the largest exact epsilon that is not above `epsilon`.
+
+    The search continues float by float from `first`, the probability apart from rounding. The
+    `parity` of a probability is exact, and below 1 if the true value is less likely than another.
+    It increases with the probability if `growing`, else it decreases. Raises `ChannelError` if
+    epsilon is not in (0, 30], or too small for floats.
+    """
+    refuse_epsilon(epsilon)
+
+    def within(probability: float) -> bool:
+        ratio = parity(probability)
+        return ratio <= 1 or log_rounded_up(ratio) <= epsilon
+
+    less, more = (0.0, 1.0) if growing else (1.0, 0.0)
+    found = min(first, math.nextafter(1.0, 0.0))  # at 1 the parity is not defined
+    while not within(found):
+        found = math.nextafter(found, less)
+    while 0 < (larger := math.nextafter(found, more)) < 1 and within(larger):
+        found = larger
+    if parity(found) <= 1:
+        raise ChannelError(
+            f"epsilon is {epsilon:g}, which is too small for floats to meet; give a larger one"
+        )
+    return found
+
+
+def channel_within(epsilon: float, of_target: Callable[[float], OfEpsilon]) -> OfEpsilon:
+    """Return the channel of the largest tried target with an exact epsilon of at most `epsilon`.
+
+    `of_target` returns the channel of a target. It is called with `epsilon`, in (0, 30], and then
+    with slightly smaller targets, until the exact epsilon is not above `epsilon`.
+    """
+    target, step = epsilon, CLOSER
+    while (channel := of_target(target)).epsilon > epsilon:
+        target, step = target * (1 - step), 2 * step
+    return channel

@@ -18,7 +18,7 @@ import scipy
 
 from deniable.arrays import Counts, Floats, quotients
 from deniable.channels import Channel, DenseChannel, KeepOrReplace
-from deniable.channels.asked import refuse_epsilon
+from deniable.channels.exact import refuse_epsilon
 from deniable.channels.maps import distribution, refuse_no_records
 from deniable.errors import ChannelError
 

@@ -9,9 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
-from deniable.channels.asked import closest_within, numbers_in, refuse_epsilon, refuse_no_number
 from deniable.channels.base import Channel
-from deniable.channels.exact import ROW_SUM_TOLERANCE, exact_ratio
+from deniable.channels.exact import (
+    ROW_SUM_TOLERANCE,
+    closest_within,
+    exact_ratio,
+    numbers_in,
+    refuse_epsilon,
+    refuse_no_number,
+)
 from deniable.channels.maps import SINGULAR_WEIGHT, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.sampling import (

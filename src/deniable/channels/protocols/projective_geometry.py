@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Positions
-from deniable.channels.asked import refuse_epsilon
+from deniable.channels.exact import refuse_epsilon
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import pure
 from deniable.errors import ChannelError

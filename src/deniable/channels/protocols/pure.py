@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Flags, Floats
-from deniable.channels.asked import closest_within, refuse_epsilon, refuse_no_number
 from deniable.channels.base import MAX_TUNED, Channel
 from deniable.channels.dense import DenseChannel
-from deniable.channels.exact import exact_ratio
+from deniable.channels.exact import closest_within, exact_ratio, refuse_epsilon, refuse_no_number
 from deniable.channels.maps import SINGULAR_WEIGHT, refuse_other_than_whole
 from deniable.errors import ChannelError
 from deniable.sampling import KeyedColumn, Levels, RandomSource, multinomial

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import scipy
 
 from deniable.arrays import Codes, Counts, Flags, Floats, Sparse
-from deniable.channels.asked import refuse_epsilon
 from deniable.channels.base import Channel
+from deniable.channels.exact import refuse_epsilon
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import pure
 from deniable.errors import ChannelError
