@@ -56,7 +56,12 @@ from .invariant import (
     whole_counts as whole_counts,
 )
 from .keep_or_replace import KeepOrReplace as KeepOrReplace
-from .makers import MAKERS as MAKERS
+from .makers import (
+    MAKERS as MAKERS,
+    ProtocolCandidate as ProtocolCandidate,
+    best_protocol as best_protocol,
+    protocol_candidates as protocol_candidates,
+)
 from .maps import (
     distribution as distribution,
     refuse_no_records as refuse_no_records,
@@ -72,10 +77,7 @@ from .product import ProductChannel as ProductChannel
 from .protocols import (
     HadamardResponse as HadamardResponse,
     ProjectiveGeometry as ProjectiveGeometry,
-    ProtocolCandidate as ProtocolCandidate,
     SubsetSelection as SubsetSelection,
     TwoLevelChannel as TwoLevelChannel,
-    best_protocol as best_protocol,
-    protocol_candidates as protocol_candidates,
 )
 from .restricted import RestrictedChannel as RestrictedChannel

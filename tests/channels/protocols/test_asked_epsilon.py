@@ -20,8 +20,8 @@ from deniable.channels import (
     best_protocol,
     protocol_candidates,
 )
-from deniable.channels.protocols import choosing, probability_of_epsilon
-from deniable.channels.protocols.choosing import MAX_WORK
+from deniable.channels.makers import MAX_WORK
+from deniable.channels.protocols import probability_of_epsilon
 from deniable.channels.protocols.projective_geometry import work
 from deniable.errors import ChannelError
 
@@ -182,7 +182,7 @@ def test_a_smaller_prime_is_taken_where_the_best_one_costs_too_much(size, epsilo
 
 
 def test_work_is_bounded(monkeypatch):
-    monkeypatch.setattr(choosing, "MAX_WORK", 10)
+    monkeypatch.setattr("deniable.channels.makers.MAX_WORK", 10)
     assert best_protocol(1000, 1.0).name.startswith("generalized")
 
 

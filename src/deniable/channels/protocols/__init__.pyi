@@ -1,8 +1,3 @@
-from .choosing import (
-    ProtocolCandidate as ProtocolCandidate,
-    best_protocol as best_protocol,
-    protocol_candidates as protocol_candidates,
-)
 from .hadamard import HadamardResponse as HadamardResponse
 from .projective_geometry import (
     ProjectiveGeometry as ProjectiveGeometry,
