@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,8 @@ most .04 standard errors. With fewer than about 200 records use
 TARGETS, INVERSES = get_args(Target), get_args(Inverse)
 NEARLY_NONE = 1e-9  # replaces a proportion of 0, so that every randomized value has a weight
 Answer = Callable[["Channel", Floats, Floats], Floats]  # of a table's frequencies and records
+OfEpsilon = TypeVar("OfEpsilon", bound="Channel")
+CLOSER = 2.0**-50  # first relative step by which a target is lowered if rounding exceeds it
 MAX_TUNED = 2**18  # entries of a matrix, for the left inverse of least variance
 
 
@@ -314,3 +316,15 @@ def roots_of_variances(variance: Floats, rounding: Floats | float) -> Floats:
     Both have one shape, or `rounding` is one number >= 0 for all.
     """
     return np.sqrt(np.where(variance < -rounding, np.nan, np.maximum(variance, 0.0)))
+
+
+def channel_within(epsilon: float, of_target: Callable[[float], OfEpsilon]) -> OfEpsilon:
+    """Return the channel of the largest tried target with an exact epsilon of at most `epsilon`.
+
+    `of_target` returns the channel of a target. It is called with `epsilon`, in (0, 30], and then
+    with slightly smaller targets, until the exact epsilon is not above `epsilon`.
+    """
+    target, step = epsilon, CLOSER
+    while (channel := of_target(target)).epsilon > epsilon:
+        target, step = target * (1 - step), 2 * step
+    return channel

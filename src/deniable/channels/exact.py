@@ -7,7 +7,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
 from numbers import Real
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +14,8 @@ import numpy.typing as npt
 from deniable.arrays import Flags, Floats
 from deniable.errors import ChannelError, DeniableError, shown
 
-if TYPE_CHECKING:
-    from deniable.channels.base import Channel
-
 MAX_EPSILON = 30.0  # exp(30) is 10^13: with a larger one no value would ever be replaced
 ROW_SUM_TOLERANCE = 1e-9
-CLOSER = 2.0**-50  # first relative step by which a target is lowered if rounding exceeds it
 # With 100 digits, a ratio that is not within 1e-20 of 1 has 60 digits more than a float, so that
 # the direction of rounding is certain.
 _PRECISE = Context(prec=100)
@@ -29,7 +24,6 @@ _CLOSE_TO_ONE = Fraction(1, 10**20)
 
 Number = float | Fraction
 Prior = Sequence[Number] | npt.ArrayLike  # a probability for each category, by its decimals
-OfEpsilon = TypeVar("OfEpsilon", bound="Channel")
 
 
 def as_written(value: Number | str) -> Fraction:
@@ -231,15 +225,3 @@ def closest_within(
             f"epsilon is {epsilon:g}, which is too small for floats to meet; give a larger one"
         )
     return found
-
-
-def channel_within(epsilon: float, of_target: Callable[[float], OfEpsilon]) -> OfEpsilon:
-    """Return the channel of the largest tried target with an exact epsilon of at most `epsilon`.
-
-    `of_target` returns the channel of a target. It is called with `epsilon`, in (0, 30], and then
-    with slightly smaller targets, until the exact epsilon is not above `epsilon`.
-    """
-    target, step = epsilon, CLOSER
-    while (channel := of_target(target)).epsilon > epsilon:
-        target, step = target * (1 - step), 2 * step
-    return channel

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from deniable.channels.base import MAX_NOISE_POINTS, Channel
 from deniable.channels.keep_or_replace import KeepOrReplace
 from deniable.channels.numeric import SquareWave, laplace_channel, staircase_channel
-from deniable.channels.protocols.hadamard import HadamardResponse
-from deniable.channels.protocols.projective_geometry import (
-    MAX_TRANSFORM as MAX_PROJECTIVE_TRANSFORM,
+from deniable.channels.protocols import (
+    MAX_ENUMERATED,
+    MAX_TALLY,
+    MAX_TRANSFORM,
+    HadamardResponse,
     ProjectiveGeometry,
+    SubsetSelection,
+    TwoLevelChannel,
     work as projective_work,
 )
-from deniable.channels.protocols.pure import MAX_TALLY, TwoLevelChannel
-from deniable.channels.protocols.subset_selection import MAX_ENUMERATED, SubsetSelection
 
 MAX_WORK = 2**32  # largest number of steps in the estimate of a chosen protocol: seconds
 
@@ -104,7 +106,7 @@ def _two_level(size: int, epsilon: float) -> Iterator[tuple[str, str, TwoLevelCh
     if hadamard.reports <= MAX_TALLY:
         work = hadamard.reports * math.log2(hadamard.reports)
         yield "hadamard", "Hadamard response", hadamard, work
-    if size < MAX_PROJECTIVE_TRANSFORM:
+    if size < MAX_TRANSFORM:
         geometry = ProjectiveGeometry.of_epsilon(size, epsilon, largest_work=MAX_WORK)
         if geometry.dimension > 2:  # else one value per category, and one or more without
             work = projective_work(size, geometry.prime)

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Codes, Counts, Floats
+from deniable.channels.base import channel_within
 from deniable.channels.dense import DenseChannel, InvertedMatrix
 from deniable.channels.exact import (
-    channel_within,
     exact_ratio,
     numbers_in,
     refuse_epsilon,
