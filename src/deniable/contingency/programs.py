@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy import sparse
 
 from deniable.arrays import Floats
-from deniable.contingency.agreement import Conditions
 from deniable.contingency.two_step import positive_totals
 from deniable.errors import DeniableError, from_extras
 
@@ -61,13 +60,15 @@ def least_squares(
 
 
 def nearest_cells(
-    observed: Floats, weights: Floats, constraints: Conditions
+    observed: Floats,
+    weights: Floats,
+    constraints: tuple[sparse.csr_array, sparse.csr_array, Floats],
 ) -> tuple[Floats, Floats, Floats]:
     """Return the non-negative cells with the least weighted squared misfit under agreement.
 
     The multipliers of the `constraints` and the shared sums are also returned. The program is the
-    one of `deniable.contingency.agreement`. The `observed` cells and their `weights` have the shape
-    (cells,).
+    one of `deniable.contingency.agreement`, with the `Agreement.constraints` A, B and b. The
+    `observed` cells and their `weights` have the shape (cells,).
     """
     sums, links, values = constraints
     roots, scale = np.sqrt(weights), observed.size / max(float(np.sum(values)), 1.0)
