@@ -170,9 +170,9 @@ def test_estimates_before_any_answer_are_uniform() -> None:
     ("arguments", "message"),
     [
         (("weekly",), "unknown basis 'weekly'"),
-        (("block", "rounded"), "unknown form 'rounded'"),
-        (("block", "projected", 1.5), "the floor is 1.5"),
-        (("block", "printed", 0.1), "a table as published has no floor"),
+        (("second_version", "rounded"), "unknown form 'rounded'"),
+        (("second_version", "projected", 1.5), "the floor is 1.5"),
+        (("second_version", "printed", 0.1), "a table as published has no floor"),
     ],
 )
 def test_unknown_rules_are_refused(arguments: tuple, message: str) -> None:
@@ -267,7 +267,9 @@ def test_rounding_alone_does_not_lead_a_printed_table_astray(rule: Rule) -> None
     assert np.abs(runs.estimate() - TRUTH).max() < Z * 0.5 / 0.4 / math.sqrt(4e7)
 
 
-@pytest.mark.parametrize("rule", [PRINTED, POOLED, Rule("none"), Rule("block", "projected", 0.2)])
+@pytest.mark.parametrize(
+    "rule", [PRINTED, POOLED, Rule("none"), Rule("second_version", "projected", 0.2)]
+)
 @pytest.mark.parametrize("keep", [0.3, 0.6])
 def test_pooled_estimates_are_unbiased_with_the_stated_errors(rule: Rule, keep: float) -> None:
     generator = np.random.default_rng(7)

@@ -27,9 +27,9 @@ from deniable.channels import (
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Domain
 from deniable.rrba.tables import (
-    Basis,
     Form,
     Rule,
+    Update,
     claimed_epsilon,
     floor_epsilon,
     floor_parity,
@@ -45,13 +45,6 @@ MAX_COMBINATIONS = 200_000
 AnswersOfClient = Literal["view", "table", "all", "memory"]
 """A client answers about all tables of a view, about one table, about all tables, or about all
 tables from its memory."""
-Update = Literal["pooled", "first_version", "second_version"]
-"""The rule for the next q: all answers so far, or one of the versions of Algorithm 1."""
-BASES: Mapping[Update, Basis] = {
-    "pooled": "pooled",
-    "first_version": "cumulative",
-    "second_version": "block",
-}
 FLOOR_ROUNDING = 1e-12
 """Relative amount by which a table's floats may be below its floor; stated epsilons include it."""
 SEPARATOR = " x "
@@ -137,7 +130,7 @@ class CollectionDesign:
         if self.floor is None:
             return Rule("none")
         form: Form = "projected" if self.floor or self.update == "pooled" else "printed"
-        return Rule(BASES[self.update], form, self.floor)
+        return Rule(self.update, form, self.floor)
 
     @cached_property
     def asked(self) -> tuple[View, ...]:

@@ -32,7 +32,9 @@ from deniable.channels import KeepOrReplace, ProductChannel, log_rounded_up, pro
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import euclidean_projection
 
-Basis = Literal["none", "block", "cumulative", "pooled"]
+Update = Literal["pooled", "first_version", "second_version"]
+"""The estimate for the next q: from all answers so far, or by a version of Algorithm 1."""
+Basis = Literal["none", Update]
 Form = Literal["printed", "projected"]
 
 DIVERGENCE_THRESHOLD = 1e6
@@ -46,10 +48,10 @@ class Rule:
     The `basis` is the estimate from which the table is made:
 
     - ``none``: no estimate; the table stays uniform.
-    - ``block``: (4) for the last block alone, the second version of the protocol.
-    - ``cumulative``: (4) with all counts so far, and the last table, the first version. It
-      subtracts the contribution of the last table from the counts of all answers. Each step
-      multiplies the error of the table by -(1 - p) / p, so it diverges for p < 1/2.
+    - ``second_version`` of the protocol: (4) for the last block alone.
+    - ``first_version``: (4) with all counts so far, and the last table. It subtracts the
+      contribution of the last table from the counts of all answers. Each step multiplies the error
+      of the table by -(1 - p) / p, so it diverges for p < 1/2.
     - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased, and
       corrects the first version.
 
@@ -77,10 +79,10 @@ class Rule:
             )
 
 
-PRINTED = Rule("block", "printed", 0.0)
+PRINTED = Rule("second_version", "printed", 0.0)
 """The second version of the protocol, exactly as published."""
 
-PRINTED_FIRST_VERSION = Rule("cumulative", "printed", 0.0)
+PRINTED_FIRST_VERSION = Rule("first_version", "printed", 0.0)
 """Algorithm 1, exactly as published, with the answers of all clients so far."""
 
 POOLED = Rule("pooled", "projected", 0.1)
@@ -123,7 +125,7 @@ class TableState:
         if rule.basis == "pooled":
             estimate = after.estimate(keep)
         else:
-            reports = block if rule.basis == "block" else counts
+            reports = block if rule.basis == "second_version" else counts
             estimate = printed_estimate(reports, self.table, keep)
         moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < DIVERGENCE_THRESHOLD)
         if rule.form == "projected":
