@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from scipy import optimize, stats
 
 from deniable.errors import DeniableError
-from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
+from deniable.privacy import default_delta, shuffled_epsilon, shuffled_guarantee
 from deniable.privacy.shuffling import _divergences
 
 PAIRS = (
@@ -218,10 +218,14 @@ def test_delta_is_by_default_the_smaller_of_two() -> None:
 
 
 def test_a_unit_of_several_records_has_the_epsilon_of_a_group() -> None:
-    epsilon, delta = epsilon_of_unit(0.3114, 1e-6, 3)
-    assert epsilon == Fraction("0.9342")
-    assert delta == pytest.approx(3 * math.exp(2 * 0.3114) * 1e-6)
-    assert epsilon_of_unit(0.3114, 1e-6, 1) == (Fraction("0.3114"), 1e-6)
+    records = 5000
+    epsilon, least = shuffled_epsilon(3, records), default_delta(records)
+    assert epsilon is not None
+    exact = Fraction(repr(epsilon))
+    assert shuffled_guarantee(3, records) == (exact, least)
+    found = shuffled_guarantee(3, records, 3)
+    assert found == (3 * exact, pytest.approx(3 * math.exp(2 * epsilon) * least))
+    assert found[1] > 3 * math.exp(2 * epsilon) * least
 
 
 def test_epsilons_without_a_guarantee_have_none() -> None:

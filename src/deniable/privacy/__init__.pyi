@@ -43,7 +43,6 @@ from .requirement import (
 )
 from .shuffling import (
     default_delta as default_delta,
-    epsilon_of_unit as epsilon_of_unit,
     shuffled_epsilon as shuffled_epsilon,
     shuffled_guarantee as shuffled_guarantee,
 )

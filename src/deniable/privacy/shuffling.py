@@ -94,21 +94,12 @@ def shuffled_epsilon(epsilon: float, records: int, delta: float | None = None) -
     return found if (found := _of_digits(index)) < epsilon else None
 
 
-def epsilon_of_unit(epsilon: float, delta: float, records: int) -> tuple[Fraction, float]:
-    """Return (epsilon, delta) of a unit of so many `records`, from `epsilon` and `delta` of one.
-
-    They are k epsilon, exact, and k exp((k - 1) epsilon) delta, rounded up (group privacy).
-    """
-    factor = records * math.exp((records - 1) * epsilon)
-    whole = Fraction(repr(epsilon)) * records
-    return whole, delta if records == 1 else factor * delta * (1 + SLACK)
-
-
 def shuffled_guarantee(
     epsilon: float, records: int, unit: int = 1
 ) -> tuple[Fraction, float] | None:
     """Return (epsilon, delta) of a `unit` of so many records in a shuffled file, at most.
 
+    They are k epsilon, exact, and k exp((k - 1) epsilon) delta, rounded up (group privacy).
     The result is None if `shuffled_epsilon` has none for the local `epsilon` and number of
     `records`, or if delta of the unit is not below 1 / n.
     """
@@ -116,8 +107,9 @@ def shuffled_guarantee(
     found = shuffled_epsilon(epsilon, records, delta)
     if found is None or (unit - 1) * found > MAX_LOCAL:
         return None
-    own = epsilon_of_unit(found, delta, unit)
-    return own if own[1] < 1 / records else None
+    if unit > 1:
+        delta = unit * math.exp((unit - 1) * found) * delta * (1 + SLACK)
+    return (Fraction(repr(found)) * unit, delta) if delta < 1 / records else None
 
 
 def _of_digits(index: int) -> float:
