@@ -99,7 +99,8 @@ def shuffled_guarantee(
 ) -> tuple[Fraction, float] | None:
     """Return (epsilon, delta) of a `unit` of so many records in a shuffled file, at most.
 
-    They are k epsilon, exact, and k exp((k - 1) epsilon) delta, rounded up (group privacy).
+    For k records they are k times the epsilon of one, exact, and k exp((k - 1) epsilon) times its
+    delta, rounded up (group privacy).
     The result is None if `shuffled_epsilon` has none for the local `epsilon` and number of
     `records`, or if delta of the unit is not below 1 / n.
     """

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Counts, Floats, Positions
-from deniable.channels import Channel, Target
+from deniable.channels import Channel, KeepOrReplace, ProductChannel, Target
 from deniable.errors import DataError, DeniableError
 from deniable.records import Microdata
 from deniable.rrba.client import BlockReport
@@ -226,6 +226,7 @@ def answers_by_table(
         reports = rows["reports"].to_numpy(dtype=np.int64).reshape(-1, table.cells)
         fake = rows["fake"].to_numpy(dtype=float).reshape(-1, table.cells)
         keep = float(rows["p"].iloc[0])
-        channel = design.channel(combination, keep, fake[0]) if design.memory else None
+        own = tuple(KeepOrReplace.uniform(size, keep) for size in table.sizes)
+        channel = ProductChannel(own) if own else None
         found[combination] = TableAnswers(keep, reports, fake, channel)
     return found

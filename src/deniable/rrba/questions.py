@@ -16,11 +16,8 @@ from typing import Literal, get_args
 import numpy as np
 import scipy
 
-from deniable.arrays import Codes, Counts, Flags, Floats
+from deniable.arrays import Codes, Counts, Flags
 from deniable.channels import (
-    Channel,
-    KeepOrReplace,
-    ProductChannel,
     log_rounded_up,
     product_of_ratios,
 )
@@ -35,7 +32,6 @@ from deniable.rrba.tables import (
     floor_parity,
     keep_for_epsilon,
     refuse_bad_keep,
-    table_channel,
 )
 
 Combination = tuple[str, ...]
@@ -148,16 +144,6 @@ class CollectionDesign:
         keep = next(iter(self.tables.values())).keep
         sizes = {each: self.domain.project(each).size for each in self.asked[0]}
         return {each: CollectedTable(each, size, keep) for each, size in sizes.items()}
-
-    def channel(self, names: Combination, keep: float, fake: Floats) -> Channel:
-        """Return the channel of the columns `names`, all in one table, with p and q.
-
-        p is `keep` and q is `fake`, shape (cells,).
-        """
-        if not self.memory:
-            return table_channel(fake, keep)
-        shape = self.domain.project(names).shape
-        return ProductChannel(tuple(KeepOrReplace.uniform(size, keep) for size in shape))
 
     def cells_by_table(
         self, question: int, reported: Mapping[Combination, Codes]
