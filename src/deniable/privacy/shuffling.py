@@ -100,9 +100,8 @@ def shuffled_guarantee(
     """Return (epsilon, delta) of a `unit` of so many records in a shuffled file, at most.
 
     For k records they are k times the epsilon of one, exact, and k exp((k - 1) epsilon) times its
-    delta, rounded up (group privacy).
-    The result is None if `shuffled_epsilon` has none for the local `epsilon` and number of
-    `records`, or if delta of the unit is not below 1 / n.
+    delta, rounded up (group privacy). The result is None if `shuffled_epsilon` has none for the
+    local `epsilon` and number of `records`, or if delta of the unit is not below 1 / n.
     """
     delta = default_delta(records)
     found = shuffled_epsilon(epsilon, records, delta)

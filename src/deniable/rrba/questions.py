@@ -17,10 +17,7 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Codes, Counts, Flags
-from deniable.channels import (
-    log_rounded_up,
-    product_of_ratios,
-)
+from deniable.channels import log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Domain
 from deniable.rrba.tables import (
