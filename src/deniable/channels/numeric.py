@@ -17,12 +17,7 @@ import numpy.typing as npt
 from deniable.arrays import Codes, Counts, Floats
 from deniable.channels.base import channel_within
 from deniable.channels.dense import DenseChannel, InvertedMatrix
-from deniable.channels.exact import (
-    exact_ratio,
-    numbers_in,
-    refuse_epsilon,
-    refuse_no_number,
-)
+from deniable.channels.exact import exact_ratio, numbers_in, refuse_epsilon, refuse_no_number
 from deniable.channels.maps import refuse_other_than_whole
 from deniable.channels.protocols import probability_of_epsilon
 from deniable.errors import ChannelError
