@@ -10,8 +10,10 @@ from tests.idp.numeric_files import METHODS, mechanism_by, numeric_file, stated_
 from deniable.errors import DeniableError
 from deniable.idp import (
     Domains,
+    Ranking,
     class_codes,
     domains_by_factor,
+    masking,
     protect_numbers,
     refuse_bad_parameters,
 )
@@ -76,12 +78,13 @@ def test_records_without_classes_have_one(method: str) -> None:
 
 
 def test_scales_are_those_of_the_method() -> None:
-    data = numeric_file()
-    masked = mechanism_by("idp_cbls").masking_of(data)
-    assert masked.method == "idp_cbls"
-    assert masked.epsilons.tolist() == [0.5, 0.5]
-    np.testing.assert_array_equal(masked.upper, [20, 5])
-    assert sum(masked.clusters.sizes) == len(data)
+    data, mechanism = numeric_file(), mechanism_by("idp_cbls")
+    domains, generator = mechanism.domains, np.random.default_rng(1)
+    values, _ = protect_numbers(mechanism, data, SeededNoise(generator), generator)
+    ranking = Ranking.of(domains.inner(data.values))
+    masked = masking("idp_cbls", ranking, mechanism.k or 0, [20.0, 5.0], 1.0)
+    own = masked.mask(SeededNoise(np.random.default_rng(1)))[0]
+    np.testing.assert_array_equal(values, domains.outer(own))
 
 
 @pytest.mark.parametrize(

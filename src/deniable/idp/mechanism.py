@@ -142,12 +142,6 @@ class NumericMechanism:
         widths = self.domains.widths
         return np.full(len(widths), float(TABLE_DISTANCE)) if self.by_histograms else widths
 
-    def masking_of(self, data: NumericMicrodata) -> methods.Masking:
-        """Return centroids and noise scales for the original records `data`."""
-        assert self.method != "histograms"
-        ranking = Ranking.of(self.domains.inner(data.values))
-        return methods.masking(self.method, ranking, self.k or 1, self.domains.widths, self.budget)
-
 
 def refuse_bad_parameters(
     method: str, epsilon: float, k: int | None, bins: int, domain_factor: float | None
@@ -189,20 +183,22 @@ def protect_numbers(
     (post-processing).
     """
     domains, counts = mechanism.domains, None
-    if mechanism.by_histograms:
+    inner, budget = domains.inner(data.values), mechanism.budget
+    if mechanism.method == "histograms":
         codes = class_codes(data)
         tables = noisy_histograms(
-            domains.inner(data.values),
+            inner,
             codes,
             len(data.classes) or 1,
             domains.widths,
             bins=mechanism.bins,
-            epsilon=mechanism.budget,
+            epsilon=budget,
             noise=noise,
         )
         values, counts = tables.synthesize(codes, generator), tables.counts
     else:
-        masked = mechanism.masking_of(data)
+        ranking, k = Ranking.of(inner), mechanism.k or 1
+        masked = methods.masking(mechanism.method, ranking, k, domains.widths, budget)
         if mechanism.k:
             values = masked.mask(noise)[0]
         else:  # noise by record number, so that draws do not depend on the ranks of values

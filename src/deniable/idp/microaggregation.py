@@ -84,10 +84,7 @@ class Ranking:
     @cached_property
     def positions(self) -> Positions:
         """The position of each record, shape (attributes, records); the inverse of `order`."""
-        places = np.broadcast_to(np.arange(self.records), self.order.shape)
-        positions = np.empty_like(self.order)
-        np.put_along_axis(positions, self.order, places, axis=1)
-        return positions
+        return np.argsort(self.order, axis=1)
 
     def clusters(self, k: int) -> "Clusters":
         """Cut each attribute into clusters of `k` consecutive values; see `cluster_starts`."""

@@ -60,7 +60,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from deniable.arrays import Flags, Floats, Positions
+from deniable.arrays import Flags, Floats, Positions, quotients
 from deniable.errors import DeniableError
 from deniable.estimation import clopper_pearson
 from deniable.idp.audit.losses import Cut, loss_between
@@ -275,8 +275,7 @@ def certificate(true: npt.ArrayLike, released: npt.ArrayLike) -> Floats:
     fitted, measured = moved[:half], moved[half:]
     squares = np.mean(fitted**2, axis=(0, 1))
     products = np.mean(fitted * centred, axis=(0, 1))
-    shrinking = np.divide(products, squares, out=np.zeros_like(squares), where=squares > 0)
-    errors = np.mean((centred - shrinking * measured) ** 2, axis=1)
+    errors = np.mean((centred - quotients(products, squares) * measured) ** 2, axis=1)
     upper, n = errors.mean(axis=0), len(errors)
     if n > 1:
         quantile = scipy.special.stdtrit(n - 1, CONFIDENCE)

@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Floats, Positions
+from deniable.arrays import Floats, Positions, quotients
 from deniable.idp.methods import Centroid, centroids
 from deniable.idp.microaggregation import Ranking
 
@@ -49,8 +49,8 @@ def visible(clusters: Positions, centres: Floats, scales: Floats) -> Positions:
 def _log_at(end: float, centres: Floats, scales: Floats, upper: float) -> Floats:
     """Return the log probability that each noisy centroid is clipped to an end of the domain."""
     distance = np.abs(np.clip(centres, 0.0, upper) - end)
-    in_scales = np.divide(distance, scales, out=np.zeros_like(scales), where=scales > 0)
-    return np.where(scales > 0, np.log(0.5) - in_scales, np.where(distance == 0, 0.0, -np.inf))
+    noisy = np.log(0.5) - quotients(distance, scales)
+    return np.where(scales > 0, noisy, np.where(distance == 0, 0.0, -np.inf))
 
 
 def _unlabelled(blocks: Positions, others: Sequence[Positions]) -> tuple[int, ...]:

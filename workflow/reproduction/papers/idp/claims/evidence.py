@@ -36,11 +36,6 @@ class Tables:
         values = zip(*(self.sse[name].tolist() for name in (*KEYS, "expected_sse")), strict=True)
         return Cells(KEYS, {(m, e, c, int(k)): exact_row(value) for m, e, c, k, value in values})
 
-    @cached_property
-    def gaps(self) -> Cells:
-        """The SSE of iDP-LS over the SSE of DP-UM."""
-        return self.errors.ratios("idp_ls", "dp_um")
-
     def sse_of(self, method: str, epsilon: float, factor: float, k: int = 0) -> Row:
         """Return the SSE of a `method`, `epsilon`, domain `factor` and `k`; ``dp`` has no k."""
         return self.errors[method, epsilon, factor, 0 if method == "dp" else k]
@@ -116,8 +111,11 @@ def evidence_of(tables: Mapping[str, Tables], audit: pd.DataFrame) -> dict[str, 
         source = source_of(own.sse if len(own.sse) else own.forests)
         given[name] = [Evidence((), source, own, name.capitalize())]
     given["both"] = [each for own in given.values() for each in own]
-    for cells in ("errors", "gaps", "masked"):
+    for cells in ("errors", "masked"):
         given[cells] = [replace(each, given=getattr(each.given, cells)) for each in given["both"]]
+    given["gaps"] = [
+        replace(each, given=each.given.ratios("idp_ls", "dp_um")) for each in given["errors"]
+    ]
     given["classes"] = [replace(each, given=each.given.classes) for each in given.get("wine", ())]
     given["curves"] = [replace(each, given=each.given.masked) for each in given.get("census", ())]
     parts = audit.groupby("dataset", sort=False)
