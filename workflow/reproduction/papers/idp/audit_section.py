@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from deniable.display import Row, Tables, between, percent, rows_of, short
+from deniable.display import Tables, between, percent, rows_of, short
 
 from reproduction.papers.idp import names
 from reproduction.papers.idp.names import CLUSTERED, failing, noted
@@ -116,18 +116,13 @@ def _certificate(part: pd.DataFrame) -> PageTable:
 def _protection(table: pd.DataFrame) -> dict[str, PageTable]:
     """Return losses between twin clusters, and linked records with microaggregation alone."""
     twins = where(table, dataset="none").drop_duplicates(["method", "epsilon"])
-    keys = [*BY_METHOD, "k", "epsilon"]
-    by_nearest = where(table, measure=names.NEAREST).set_index(keys)["value"]
-
-    def share(row: Row) -> str:
-        at = tuple(row[key] for key in keys)
-        beside = f" ({percent(by_nearest[at])})" if at in by_nearest.index else ""
-        return percent(row["value"]) + beside
-
-    linked = where(table, measure=names.LINKED)
-    alone = linked["microaggregation"].map(percent)
-    linked = linked.assign(found=texts(linked, share), **{BESIDE: alone})
+    keys, measures = [*BY_METHOD, "k", "epsilon"], (names.LINKED, names.NEAREST)
+    linked, nearest = (where(table, measure=name).set_index(keys) for name in measures)
+    beside = texts(nearest, lambda row: f" ({percent(row['value'])})")
+    found = texts(linked, lambda row: percent(row["value"]))
+    found += beside.reindex(linked.index, fill_value="")
+    linked = linked.assign(found=found, **{BESIDE: linked["microaggregation"].map(percent)})
+    by_epsilon = _pivot(linked.reset_index(), "epsilon", "correctly linked records", ("k", BESIDE))
     twins, label = twins.replace(TITLES), "loss between two clusters with one mean"
-    by_epsilon = _pivot(linked, "epsilon", "correctly linked records", ("k", BESIDE))
     of_twins = pivot(twins, ["method"], "epsilon", label, value="value")
     return {"twins": of_twins, "linked": by_epsilon}
