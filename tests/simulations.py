@@ -1,12 +1,13 @@
 """Simulations as most tests want them: every cell in one chunk, from seed 1."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reproduction.study.engine import Simulator, SummaryName, simulate_chunk
-from reproduction.study.grid import Grid
+from reproduction.study.grid import Cell, Grid
 
 
 def simulated_whole(
@@ -31,6 +32,11 @@ def simulated_whole(
         root_seed=root_seed,
         summary=summary,
     )
+
+
+def outputs_of(simulator: Simulator, cell: Cell) -> list[dict[str, Any]]:
+    """Return what names the outputs of a cell, from one run."""
+    return [dict(each) for each in simulator(cell, np.random.default_rng(0), 1)[0]]
 
 
 def of_random_sets(values: np.ndarray, seed: int) -> np.ndarray:

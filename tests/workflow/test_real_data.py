@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.simulations import of_random_sets
+from tests.simulations import of_random_sets, outputs_of
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
@@ -105,11 +105,11 @@ def test_the_studies_form_the_clusters_of_the_published_file(adult: Microdata) -
 def test_figure_2_has_the_medians_of_a_prototype(adult: Microdata) -> None:
     cell = {"matrix": "printed", "p": 0.7, "projection": "clip"}
     queries = PairQueries(adult, (0.1, 0.9), ("rr_independent",))
-    errors = replicate(queries, 1, "test", cell, replicates=4000, block=1000)
+    errors = replicate(queries, 1, "test", cell, replicates=4000, block=1000)[1]
     errors = of_random_sets(errors, 1)
     expected = {0.1: 0.124, 0.9: 0.0068}
     error_rate = 1e-4  # of both comparisons together, if these are the true medians
-    for output, values in zip(queries.outputs(cell), errors.T, strict=True):
+    for output, values in zip(outputs_of(queries, cell), errors.T, strict=True):
         if output["measure"] == "relative_error":
             found = median_summary(values, confidence=1 - error_rate / 2)
             assert found.low <= expected[output["sigma"]] <= found.high
@@ -143,7 +143,7 @@ def test_figure_3_takes_the_thresholds_that_table_1_regenerated_has_as_best(
                     cell_of(mechanism, p, t_v, t_d),
                     replicates=2 * settings.block,
                     block=settings.block,
-                )
+                )[1]
                 for t_d in DEPENDENCES
             ]
             found = median_summary(of_random_sets(np.concatenate(runs)[:, 0], t_v))
@@ -162,10 +162,10 @@ def test_adjustments_of_adult_end_within_a_few_sweeps(adult: Microdata) -> None:
     queries = AdjustedQueries(adult, (0.1, 0.3, 0.9), ("clip",))
     for mechanism, p in (("joint", 0.7), ("kronecker", 0.3)):
         cell = cell_of(mechanism, p, 50, 0.1)
-        runs = queries(cell, np.random.default_rng(3), 4)
+        runs = queries(cell, np.random.default_rng(3), 4)[1]
         work = [
             dict(output) | {"most": values.max()}
-            for output, values in zip(queries.outputs(cell), runs.swapaxes(0, 1), strict=True)
+            for output, values in zip(outputs_of(queries, cell), runs.swapaxes(0, 1), strict=True)
         ]
         most = {
             what: max(row["most"] for row in work if row["measure"] == what)

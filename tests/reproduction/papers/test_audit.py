@@ -11,6 +11,7 @@ import yaml
 from scipy import stats
 from tests.reproduction.papers.idp import tables as idp_tables
 from tests.reproduction.papers.rrba import tables as rrba_tables
+from tests.simulations import outputs_of
 
 from deniable.channels import KeepOrReplace, two_step_with_epsilon
 from deniable.idp import METHODS
@@ -84,7 +85,8 @@ def tables(small_data: Microdata) -> dict[str, pd.DataFrame]:
 
 def noise_of_table_3() -> pd.DataFrame:
     """Return what names the rows of Table 3 of [rrba]."""
-    rows = [{"k": k} | row for k in (2, 3, 4) for row in Table3().outputs({"k": k})]
+    few = {"effect": 0.1, "n": 100, "sampled_tables": 30, "small_cells": "table"}
+    rows = [{"k": k} | row for k in (2, 3, 4) for row in outputs_of(Table3(), few | {"k": k})]
     return pd.DataFrame(rows).assign(data_source="model")
 
 
@@ -96,7 +98,7 @@ def noise_of_table(data: Microdata, p: float, epsilon: float) -> pd.DataFrame:
         for file in files
         for k in (2, 3)
     ]
-    rows = [cell | row for cell in cells for row in PrintedTables(files).outputs(cell)]
+    rows = [cell | row for cell in cells for row in outputs_of(PrintedTables(files), cell)]
     table = pd.DataFrame(rows).query("subset == 'all'").reset_index(drop=True)
     return table.assign(data_source="network")
 

@@ -1,6 +1,7 @@
 """What all studies share: streams, medians with intervals, verdicts, order, agreement."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from deniable.files import write_table
 from deniable.sampling import generator_for
 
 from reproduction.study.engine import (
-    How,
+    Comparisons,
+    Output,
+    Simulated,
     Simulator,
     Summary,
     agreement,
@@ -115,11 +118,8 @@ class Growing(Simulator):
     def __init__(self, *looks: int) -> None:
         self.looks, self.seen = looks, list[int]()
 
-    def outputs(self, cell: Cell) -> list[dict[str, object]]:
-        return [{}]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> np.ndarray:
-        return generator.random((replicates, 1))
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        yield {}, generator.random(replicates)
 
     def wanted(self, cell: Cell, values: np.ndarray) -> int:
         self.seen.append(len(values))
@@ -129,9 +129,9 @@ class Growing(Simulator):
 @pytest.mark.parametrize("block", [5, 7, 10, 100])
 def test_runs_that_are_wanted_later_are_those_of_one_long_run(block: int) -> None:
     growing = Growing(20, 40)
-    grown = replicate(growing, 1, "s", {"x": 1}, replicates=10, block=block)
+    grown = replicate(growing, 1, "s", {"x": 1}, replicates=10, block=block)[1]
     assert growing.seen == [10, 20, 40]
-    long = replicate(Growing(), 1, "s", {"x": 1}, replicates=40, block=block)
+    long = replicate(Growing(), 1, "s", {"x": 1}, replicates=40, block=block)[1]
     np.testing.assert_array_equal(grown, long)
     assert len(np.unique(grown)) == 40
 
@@ -204,27 +204,25 @@ class Draws(Simulator):
     def __init__(self, *names: str) -> None:
         self.names = names
 
-    def outputs(self, cell: Any) -> list[dict[str, str]]:
-        return [{"method": name} for name in self.names] or [{}]
-
-    def __call__(self, cell: Any, generator: np.random.Generator, replicates: int) -> np.ndarray:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         one = np.cumsum(generator.random(replicates)) + cell["p"]
-        return one[:, None] + np.arange(max(len(self.names), 1))
+        for number, name in enumerate(self.names or ("",)):
+            yield {"method": name} if name else {}, one + number
 
 
 draws = Draws()
 
 
 def test_more_replicates_only_add_blocks() -> None:
-    few = replicate(draws, 1, "s", {"p": 0.1}, replicates=20, block=10)
-    many = replicate(draws, 1, "s", {"p": 0.1}, replicates=47, block=10)
+    few = replicate(draws, 1, "s", {"p": 0.1}, replicates=20, block=10)[1]
+    many = replicate(draws, 1, "s", {"p": 0.1}, replicates=47, block=10)[1]
     assert many.size == 47
     np.testing.assert_array_equal(few, many[:20])
 
 
 def test_streams_differ_by_seed_study_cell_and_block() -> None:
     runs = [
-        replicate(draws, seed, study, {"p": p}, replicates=10, block=5) - p
+        replicate(draws, seed, study, {"p": p}, replicates=10, block=5)[1] - p
         for seed in (1, 2)
         for study in ("s", "t")
         for p in (0.1, 0.2)
@@ -254,7 +252,7 @@ def test_each_output_of_a_run_is_a_row_under_its_name() -> None:
     ]
     rows = in_order(pd.concat(parts), cells_of_grids([grid]))
     assert rows[["p", "method"]].values.tolist() == [[0.3, "a"], [0.3, "b"], [0.1, "a"], [0.1, "b"]]
-    values = replicate(Draws("a", "b"), 7, "s", {"p": 0.1}, replicates=9, block=4)
+    values = replicate(Draws("a", "b"), 7, "s", {"p": 0.1}, replicates=9, block=4)[1]
     assert values.shape == (9, 2)
     np.testing.assert_allclose(rows["regenerated"][2:], values.mean(axis=0))
     np.testing.assert_allclose(np.diff(rows["regenerated"])[[0, 2]], 1.0)
@@ -371,15 +369,13 @@ def test_agreement_where_nothing_is_printed_is_a_table_without_rows(tmp_path: An
 class Answers(Simulator):
     """Two outputs of three answers a run; the second is the first and 1 more."""
 
-    def outputs(self, cell: Any) -> list[dict[str, Any]]:
-        return [{"which": "one", "against": None}, {"which": "two", "against": None}]
-
-    def compared(self, cell: Any) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
+    def compared(self, outputs: Sequence[Output]) -> Comparisons:
         return [({"which": "two", "against": "one"}, "difference", (1, 0))]
 
-    def __call__(self, cell: Any, generator: np.random.Generator, replicates: int) -> np.ndarray:
-        first = generator.normal(size=(replicates, 1, 3))
-        return np.concatenate([first, first + 1], axis=1)
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        first = generator.normal(size=(replicates, 3))
+        yield {"which": "one", "against": None}, first
+        yield {"which": "two", "against": None}, first + 1
 
 
 def test_runs_with_several_answers_are_summed_up_and_compared_by_runs() -> None:
@@ -389,7 +385,7 @@ def test_runs_with_several_answers_are_summed_up_and_compared_by_runs() -> None:
     assert found["which"].tolist() == ["one", "two", "two"]
     assert found["against"].fillna("").tolist() == ["", "", "one"]
     assert found["replicates"].tolist() == [40] * 3
-    values = replicate(simulator, 1, "s", {"x": 1}, replicates=40, block=10)
+    values = replicate(simulator, 1, "s", {"x": 1}, replicates=40, block=10)[1]
     np.testing.assert_allclose(found["regenerated"][:2], np.median(values, axis=(0, 2)))
     # The same reports, the same resamples: the difference is known exactly.
     np.testing.assert_allclose(found.loc[2, ["regenerated", "ci_low", "ci_high"]].astype(float), 1)

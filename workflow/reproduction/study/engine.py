@@ -1,7 +1,7 @@
 """Random streams, summaries and verdicts of the settings ("cells") of a study."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Literal
 
@@ -21,7 +21,8 @@ from reproduction.study.grid import Cell, Grid, cells_of_grids, chunk_of
 
 How = Literal["difference", "ratio"]
 Output = Mapping[str, Any]
-Comparisons = Sequence[tuple[Output, How, tuple[int, int]]]
+Comparisons = list[tuple[Output, How, tuple[int, int]]]
+Simulated = Iterator[tuple[Output, npt.ArrayLike]]
 SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "fitted", "not published", "surrogate"]
 
@@ -41,13 +42,20 @@ RESAMPLES = 400
 class Simulator:
     """Base of the simulators of the settings of a study. One replicate may have several outputs."""
 
-    def outputs(self, cell: Cell) -> Sequence[Output]:
-        """Return the columns that name each output of a `cell`; by default a single output."""
-        return ({},)
+    def simulate(self, cell: Cell, generator: Generator, replicates: int) -> Simulated:
+        """Yield the columns that name an output of a `cell`, and the values of the output.
 
-    def __call__(self, cell: Cell, generator: Generator, replicates: int) -> Floats:
-        """Return an array (replicates, outputs), or (replicates, outputs, answers) if several."""
+        Values have the shape (replicates,), or (replicates, answers) if a replicate has several.
+        A number is the value of all `replicates`. The `generator` does not change the names.
+        """
         raise NotImplementedError
+
+    def __call__(
+        self, cell: Cell, generator: Generator, replicates: int
+    ) -> tuple[list[Output], Floats]:
+        """Return the names of all outputs, and an array (replicates, outputs[, answers])."""
+        names, values = zip(*self.simulate(cell, generator, replicates), strict=True)
+        return list(names), np.stack(np.broadcast_arrays(*values), axis=1)
 
     def wanted(self, cell: Cell, values: Floats) -> int:
         """Return the number of replicates that a `cell` needs, given the first `values`."""
@@ -57,18 +65,24 @@ class Simulator:
         """Return the `EPSILON_COLUMNS` of an `output` of a `cell`; by default none."""
         return {}
 
-    def compared(self, cell: Cell) -> Comparisons:
-        """Return comparisons of outputs of a `cell` within replicates. Summaries are medians then.
+    def compared(self, outputs: Sequence[Output]) -> Comparisons:
+        """Return comparisons of `outputs` within replicates. Summaries are medians then.
 
         They are the name of each, its form ("difference" or "ratio"), and the positions of outputs.
         """
-        return ()
+        return []
+
+
+def measured(measures: Mapping[str, npt.ArrayLike], **names: Any) -> Simulated:
+    """Yield an output for each of the `measures`, with further `names`."""
+    for measure, values in measures.items():
+        yield {**names, "measure": measure}, values
 
 
 def replicate(
     simulator: Simulator, root_seed: int, study: str, cell: Cell, *, replicates: int, block: int
-) -> Floats:
-    """Simulate `replicates` of a setting, `cell`; return an array (replicates, outputs).
+) -> tuple[list[Output], Floats]:
+    """Simulate `replicates` of a setting, `cell`; return names and values of outputs.
 
     Each `block` of replicates has its own random stream. It depends on the `root_seed`, the
     `study`, the setting and the number of the block. So more replicates, also those that the
@@ -79,11 +93,12 @@ def replicate(
         for start in range(len(blocks) * block, replicates, block):
             key = {"study": study, "cell": dict(cell), "block": start // block}
             generator = generator_for(root_seed, key)
-            blocks.append(simulator(cell, generator, min(block, replicates - start)))
+            names, found = simulator(cell, generator, min(block, replicates - start))
+            blocks.append(found)
         values = np.concatenate(blocks)
         more = simulator.wanted(cell, values)
         if more <= len(values):
-            return values
+            return names, values
         replicates, blocks = more, [each for each in blocks if len(each) == block]
 
 
@@ -229,9 +244,9 @@ def simulate_chunk(
     """
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
-        values = replicate(simulator, root_seed, study, cell, replicates=replicates, block=block)
-        names: list[Output] = list(simulator.outputs(cell))
-        comparisons = simulator.compared(cell)
+        size = {"replicates": replicates, "block": block}
+        names, values = replicate(simulator, root_seed, study, cell, **size)
+        comparisons = simulator.compared(names)
         if values.ndim == 3 or comparisons:
             generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "of": "runs"})
             names += (name for name, *_ in comparisons)

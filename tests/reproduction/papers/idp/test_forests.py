@@ -33,8 +33,8 @@ def run(
 ) -> np.ndarray:
     study = IdpForests(records, (1.5, 10.0), "signal")
     cell = {"method": method, "epsilon": epsilon, "k": k}
-    found = study(cell, np.random.default_rng(3), runs)
-    assert found.shape == (runs, len(study.outputs(cell)))
+    names, found = study(cell, np.random.default_rng(3), runs)
+    assert found.shape == (runs, len(names))
     assert np.all((found >= 0) & (found <= 1))
     return found
 

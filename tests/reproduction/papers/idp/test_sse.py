@@ -35,7 +35,7 @@ def records() -> NumericMicrodata:
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_agree_with_the_expectation(records: NumericMicrodata, method: str) -> None:
     study = IdpSse(records, (3, 10))
-    found = study(CELL | {"method": method}, np.random.default_rng(2), 3000)
+    found = study(CELL | {"method": method}, np.random.default_rng(2), 3000)[1]
     upper = domain_bounds(records.values, 1.5)
     maskings = [masking(method, study.ranking, k, upper, 1.0) for k in study.k]
     expected = np.array([expected_sse(each, study.variances) for each in maskings])
@@ -45,7 +45,7 @@ def test_runs_agree_with_the_expectation(records: NumericMicrodata, method: str)
 
 def test_a_run_is_the_sse_of_the_masked_file(records: NumericMicrodata) -> None:
     study = IdpSse(records, (5,))
-    found = study(CELL | {"method": "idp_ls"}, np.random.default_rng(3), 4)
+    found = study(CELL | {"method": "idp_ls"}, np.random.default_rng(3), 4)[1]
     upper = domain_bounds(records.values, 1.5)
     masked = masking("idp_ls", study.ranking, 5, upper, 1.0).mask(
         SeededNoise(np.random.default_rng(3)), 4
@@ -57,7 +57,7 @@ def test_a_run_is_the_sse_of_the_masked_file(records: NumericMicrodata) -> None:
 def test_methods_without_clusters_are_the_same_at_each_k(
     records: NumericMicrodata, method: str
 ) -> None:
-    found = IdpSse(records, (3, 7, 20))(CELL | {"method": method}, np.random.default_rng(4), 5)
+    found = IdpSse(records, (3, 7, 20))(CELL | {"method": method}, np.random.default_rng(4), 5)[1]
     assert found.shape == (5, 3)
     np.testing.assert_array_equal(found, np.repeat(found[:, :1], 3, axis=1))
     assert np.all(found > 0)

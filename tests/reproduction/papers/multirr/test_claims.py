@@ -176,9 +176,9 @@ def _gain_ratios(medians: pd.DataFrame) -> Iterator[dict[str, Any]]:
         rows = {tuple(row[name] for name in named): row for row in part}
         outputs = [dict(zip(named, key, strict=True)) for key in rows]
         sigmas = tuple(sorted({output["sigma"] for output in outputs}))
-        of = SimpleNamespace(coverages=sigmas, outputs=lambda _, found=outputs: found)
+        of = SimpleNamespace(coverages=sigmas)
         of._are_compared = partial(GainQueries._are_compared, of)
-        for name, _, (first, second) in GainQueries.compared(of, {}):  # type: ignore[arg-type]
+        for name, _, (first, second) in GainQueries.compared(of, outputs):  # type: ignore[arg-type]
             one, other = (rows[tuple(outputs[i].values())] for i in (first, second))
             yield one | name | {"rounding": "up"} | _over(one, other)
 

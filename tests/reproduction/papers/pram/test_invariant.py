@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from tests.channels.invariant_channels import invariance_gap, lazy
 from tests.pram.exact_covariance import exact_covariance
+from tests.simulations import outputs_of
 
 from deniable.channels import DenseChannel, KeepOrReplace, resampling
 from deniable.channels.invariant import (
@@ -35,7 +36,7 @@ CELL = {"attribute": "colour", "records": 400, "method": "two_step", "p": 0.6}
 
 
 def column(simulator: InvariantPram, cell: dict[str, Any], values: np.ndarray, **output: str):
-    outputs = simulator.outputs(cell)
+    outputs = outputs_of(simulator, cell)
     (found,) = [i for i, each in enumerate(outputs) if output.items() <= each.items()]
     return values[:, found]
 
@@ -114,8 +115,8 @@ def test_outputs_are_computed_from_the_drawn_tables(study: InvariantPram) -> Non
     true = generator.multinomial(np.full(3, 400), pi)
     matrices = matrices_of("two_step", 0.6, true / 400, pi)
     reports = randomize_batch(true, matrices, generator)
-    values = study(CELL, np.random.default_rng(5), 3)
-    assert values.shape == (3, len(study.outputs(CELL)))
+    values = study(CELL, np.random.default_rng(5), 3)[1]
+    assert values.shape == (3, len(outputs_of(study, CELL)))
     unit = np.trace(sampling_covariance(pi, 400))
     inflations = []
     for run in range(3):
@@ -185,7 +186,7 @@ def test_inflation_is_that_of_all_samples(study: InvariantPram) -> None:
     pi = study._margin("colour")
     exact = exact_covariance(lambda s: two_step(KeepOrReplace.uniform(3, 0.6), s), pi, 6)
     expected = np.trace(exact) / np.trace(sampling_covariance(pi, 6))
-    values = study(cell, np.random.default_rng(11), 20_000)
+    values = study(cell, np.random.default_rng(11), 20_000)[1]
     for measure in ("inflation", "squared_error"):
         found = column(study, cell, values, estimator="shares", claim="none", measure=measure)
         assert abs(z_score(found, expected)) < LIMIT
@@ -203,7 +204,7 @@ def test_inflation_in_closed_form(
     study: InvariantPram, method: str, p: float, expected: float
 ) -> None:
     cell = CELL | {"method": method, "p": p}
-    values = study(cell, np.random.default_rng(12), 20_000)
+    values = study(cell, np.random.default_rng(12), 20_000)[1]
     errors = column(study, cell, values, estimator="shares", claim="none", measure="squared_error")
     inflation = column(study, cell, values, estimator="shares", claim="none", measure="inflation")
     assert abs(z_score(errors, expected)) < LIMIT
@@ -211,7 +212,7 @@ def test_inflation_in_closed_form(
 
 
 def test_who_is_right_and_who_is_wrong(study: InvariantPram) -> None:
-    values = study(CELL | {"records": 5000}, np.random.default_rng(13), 10_000)
+    values = study(CELL | {"records": 5000}, np.random.default_rng(13), 10_000)[1]
 
     def mean(estimator: str, claim: str, measure: str) -> float:
         which = {"estimator": estimator, "claim": claim, "measure": measure}
@@ -240,8 +241,8 @@ def test_who_is_right_and_who_is_wrong(study: InvariantPram) -> None:
 @pytest.mark.parametrize("method", INVARIANT_METHODS)
 def test_every_output_has_a_mean(study: InvariantPram, method: str) -> None:
     cell = CELL | {"method": method, "records": 12}
-    values = replicate(study, 1, "pram_invariant", cell, replicates=30, block=20)
-    names = study.outputs(cell)
+    values = replicate(study, 1, "pram_invariant", cell, replicates=30, block=20)[1]
+    names = outputs_of(study, cell)
     assert values.shape == (30, len(names))
     assert len({tuple(name.values()) for name in names}) == len(names)
     for each in values.T:
@@ -252,7 +253,7 @@ def test_categories_without_records_are_left_out() -> None:
     domain = Domain((Attribute("a", ("x", "y", "z")),))
     data = Microdata(domain, (np.array([0, 0, 2, 2, 2]),), {"data_source": "original"})
     cell = {"attribute": "a", "records": 10, "method": "two_step", "p": 0.5}
-    assert np.all(np.isfinite(InvariantPram(data)(cell, np.random.default_rng(1), 5)))
+    assert np.all(np.isfinite(InvariantPram(data)(cell, np.random.default_rng(1), 5)[1]))
 
 
 def test_an_attribute_that_does_not_vary_is_refused() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from tests.simulations import outputs_of
 
 from deniable.errors import DeniableError
 from deniable.records.categorical import Microdata
@@ -44,8 +45,8 @@ def study(small_data: Microdata) -> Convergence:
 
 def means(study: Convergence, runs: int = 200, **changed: Any) -> dict[tuple[str, str], float]:
     cell = CELL | changed
-    values = study(cell, np.random.default_rng(1), runs)
-    names = [(each["criterion"], each["measure"]) for each in study.outputs(cell)]
+    values = study(cell, np.random.default_rng(1), runs)[1]
+    names = [(each["criterion"], each["measure"]) for each in outputs_of(study, cell)]
     return dict(zip(names, values.mean(axis=0).tolist(), strict=True))
 
 
@@ -104,7 +105,7 @@ def test_the_printed_rule_holds_by_chance_whatever_the_block_size(small_data: Mi
     met = 2 * 0.5 * (1 + math.erf(Z_95 * 0.5)) - 1
     for block_size in (150, 600):
         cell = CELL | {"update": "printed", "block_size": block_size}
-        last = study(cell, np.random.default_rng(5), 2000)[:, 4].mean()
+        last = study(cell, np.random.default_rng(5), 2000)[1][:, 4].mean()
         assert abs(last - met) < 4.9 * math.sqrt(met * (1 - met) / 2000) + 0.02
 
 
@@ -128,8 +129,8 @@ def test_below_one_half_the_printed_table_is_lost(study: Convergence) -> None:
 @pytest.mark.parametrize("update", UPDATES)
 def test_outputs_fit_and_blocks_of_runs_do_too(study: Convergence, update: str) -> None:
     cell = CELL | {"update": update}
-    values = replicate(study, 1, "rrba_fig5", cell, replicates=5, block=2)
-    assert values.shape == (5, len(study.outputs(cell)))
+    values = replicate(study, 1, "rrba_fig5", cell, replicates=5, block=2)[1]
+    assert values.shape == (5, len(outputs_of(study, cell)))
     assert np.all(np.isfinite(values))
 
 

@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox
 from pydantic import ValidationError
 from scipy import stats
 from tests.display.figure_checks import BANNER, cut_off, extents
-from tests.simulations import simulated_whole
+from tests.simulations import outputs_of, simulated_whole
 
 from deniable.errors import DeniableError
 from deniable.files import write_table
@@ -100,7 +100,7 @@ def test_refused_tables() -> None:
 
 
 def test_power_compares_methods_at_one_exact_epsilon() -> None:
-    outputs = IndependencePower().outputs(power_cell(k=4, epsilon=1.0))
+    outputs = outputs_of(IndependencePower(), power_cell(k=4, epsilon=1.0))
     assert [o["method"] for o in outputs if o["measure"] == "rejected"] == list(METHODS)
     for output in outputs:
         assert output["epsilon_exact"] == pytest.approx(1.0, rel=1e-9)
@@ -108,7 +108,7 @@ def test_power_compares_methods_at_one_exact_epsilon() -> None:
 
 def test_table_3_states_the_epsilons_that_its_settings_have() -> None:
     cell = {"k": 3, "n": 100, "effect": 0.2, "sampled_tables": 99, "small_cells": "table"}
-    exact = {o["method"]: o["epsilon_exact"] for o in Table3().outputs(cell)}
+    exact = {o["method"]: o["epsilon_exact"] for o in outputs_of(Table3(), cell)}
     assert exact["rrba"] == exact["channel_aware"] == pytest.approx(math.log(9))
     assert exact["mcindep"] == exact["laplace"] == 0.25
     assert exact["laplace_true_limit"] == 0.25
@@ -225,7 +225,7 @@ def test_the_channel_aware_test_has_no_less_power(table_3: pd.DataFrame) -> None
 def test_power_is_not_below_rrbas_by_two_errors(changes: dict[str, object]) -> None:
     runs = replicate(
         IndependencePower(), 1, "rrba_power", power_cell(**changes), replicates=300, block=300
-    )
+    )[1]
     difference = runs[:, METHODS.index("channel_aware")] - runs[:, METHODS.index("rrba")]
     assert difference.mean() >= -2 * max(difference.std() / 300**0.5, 1e-9)
 
@@ -249,10 +249,10 @@ def test_all_of_n_is_drawn(simulator: Any, cell: dict[str, Any], column: str) ->
         stats.ncx2.sf(stats.chi2.isf(0.05, 1), 1, n * (keep * cell["effect"]) ** 2)
         for n in (cell["n"], cell["n"] / 2)
     )
-    runs = replicate(simulator, 1, "of_n", cell, replicates=1000, block=1000)
+    runs = replicate(simulator, 1, "of_n", cell, replicates=1000, block=1000)[1]
     places = [
         place
-        for place, output in enumerate(simulator.outputs(cell))
+        for place, output in enumerate(outputs_of(simulator, cell))
         if output["method"] == "channel_aware" and column in output.values()
     ]
     (place,) = places
@@ -349,13 +349,13 @@ def test_measures_of_validity() -> None:
         power_cell(n=100, epsilon=0.3),
         replicates=20,
         block=20,
-    )
+    )[1]
     assert set(np.unique(runs)) <= {0.0, 100.0}
     assert runs[:, len(METHODS)].max() == 0  # the rule fails: 0.065^2 * 100 open answers
     assert runs[:, len(METHODS) + 1].max() == 0
     runs = replicate(
         IndependencePower(), 1, "rrba_power", power_cell(n=20_000), replicates=20, block=20
-    )
+    )[1]
     assert runs[:, len(METHODS)].min() == 100
 
 
@@ -402,5 +402,5 @@ def test_a_thousand_sampled_tables_take_seconds() -> None:
         {"k": 4, "n": 688, "effect": 0.37, "sampled_tables": 999, "small_cells": "ignore"},
         replicates=50,
         block=50,
-    )
+    )[1]
     assert time.process_time() - start < 5

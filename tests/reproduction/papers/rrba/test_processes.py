@@ -9,6 +9,7 @@ import pytest
 import yaml
 from tests.cli.test_rrba import run_three
 from tests.plans.test_collected import NETWORKS, frame_of, schema_of
+from tests.simulations import outputs_of
 
 from deniable import CollectedPlan, rrba
 from deniable.datasets.networks import drawn_file, from_resources
@@ -43,7 +44,7 @@ def test_three_processes_reproduce_a_configuration_of_figure_5(
     blocks, size, keep = study["blocks"], CELL["block_size"], CELL["p"]
     data = drawn_file("survey", lambda name: from_resources(name, NETWORKS))
     simulator = Convergence({"survey": data}, blocks, study["reference"])
-    runs = [simulator(CELL, np.random.default_rng(seed), RUNS) for seed in range(CHUNKS)]
+    runs = [simulator(CELL, np.random.default_rng(seed), RUNS)[1] for seed in range(CHUNKS)]
 
     followed = closest_cell(data, CELL["probability"])
     pair, drawn = data.project(followed.combination), np.random.default_rng(7)
@@ -68,10 +69,10 @@ def test_three_processes_reproduce_a_configuration_of_figure_5(
     last = TableState(*(each[None] for each in (state.table, state.counts, state.exposure)))
     mine = Collection(keep, reports[None], fake[None], last)
     monkeypatch.setattr(rrba, "collect", lambda *_: mine)
-    (measures,) = simulator(CELL, np.random.default_rng(0), 1)
+    (measures,) = simulator(CELL, np.random.default_rng(0), 1)[1]
     assert (np.min(np.concatenate(runs), axis=0) <= measures).all()
     assert (measures <= np.max(np.concatenate(runs), axis=0)).all()
-    names = [(each["criterion"], each["measure"]) for each in simulator.outputs(CELL)]
+    names = [(each["criterion"], each["measure"]) for each in outputs_of(simulator, CELL)]
     found = dict(zip(names, measures, strict=True))
     assert found["precise", "converged"] == 1
     assert 0 < found["precise", "tuples"] < blocks * size

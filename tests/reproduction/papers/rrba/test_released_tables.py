@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
-from tests.simulations import simulated_whole
+from tests.simulations import outputs_of, simulated_whole
 
 from deniable.channels import KeepOrReplace
 from deniable.errors import DeniableError
@@ -60,10 +60,10 @@ def equal(small_data: Microdata) -> EqualEpsilon:
 
 
 def values_by_name(simulator: Any, cell: Any, runs: int, seed: int = 1) -> dict[Any, np.ndarray]:
-    values = simulator(cell, np.random.default_rng(seed), runs)
+    values = simulator(cell, np.random.default_rng(seed), runs)[1]
     names = [
         (row["metric"], row["method"], row["reading"], row["subset"])
-        for row in simulator.outputs(cell)
+        for row in outputs_of(simulator, cell)
     ]
     assert values.shape == (runs, len(names))
     return dict(zip(names, values.T, strict=True))
@@ -175,7 +175,9 @@ def test_pooled_tables_are_unbiased(printed: PrintedTables) -> None:
 
 
 def test_epsilons_of_tables_4_and_5(printed: PrintedTables) -> None:
-    rows = pd.DataFrame(printed.outputs(CELL)).set_index(["method", "reading", "subset", "metric"])
+    rows = pd.DataFrame(outputs_of(printed, CELL)).set_index(
+        ["method", "reading", "subset", "metric"]
+    )
     exact = rows["epsilon_exact"]
     pair = "colour+smokes"
     assert exact["rrba", "noisy", pair, "l2"] == floor_epsilon([6], 0.4, POOLED.floor)

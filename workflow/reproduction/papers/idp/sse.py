@@ -12,7 +12,6 @@ Besides the four methods of the text there are:
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from deniable.estimation import CONFIDENCE
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator
 
 DRAWS_AT_ONCE = 1 << 20  # 8 MB of noise
 
@@ -39,10 +38,7 @@ class IdpSse(Simulator):
     data: NumericMicrodata
     k: tuple[int, ...]
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        return [{"k": k} for k in self.k]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         method, epsilon = cell["method"], float(cell["epsilon"])
         values, labels, noise = self.data.values, self.data.labels, SeededNoise(generator)
         upper = idp.domain_bounds(values, float(cell["domain_factor"]))
@@ -64,7 +60,9 @@ class IdpSse(Simulator):
                 sizes = self.k[:1] if method == "dp" else self.k
                 maskings = (idp.masking(method, self.ranking, k, upper, epsilon) for k in sizes)
                 columns = [self._runs(found, noise, replicates) for found in maskings]
-        return np.asarray(np.broadcast_to(np.stack(columns, axis=1), (replicates, len(self.k))))
+        every = np.broadcast_to(columns, (len(self.k), replicates))
+        for k, errors in zip(self.k, every, strict=True):
+            yield {"k": k}, errors
 
     @cached_property
     def ranking(self) -> idp.Ranking:

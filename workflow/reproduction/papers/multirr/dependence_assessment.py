@@ -24,7 +24,7 @@ from deniable.errors import from_extras
 from deniable.records import Microdata
 from deniable.sampling import RandomSource, generator_for
 
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator
 
 DECIMALS = 12  # of dependences, so that a singular channel gives exactly 0 despite rounding errors
 MAX_CELLS, LEAST_DEPENDENCE = 100, 0.1  # T_v and T_d of the clusters from secure sums
@@ -53,27 +53,22 @@ class DependenceAssessment(Simulator):
     def true_dependences(self) -> Floats:
         return self._measured({pair: self.data.counts(pair) for pair in self.measures})
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        protocol = self._protocol(cell)
-        claimed = getattr(protocol, "waived_epsilon", protocol.epsilon)
-        both = product(("adjusted_rand",), self.t_v, self.t_d)
-        names, measures = ("measure", "t_v", "t_d"), [("spearman", None, None), *both]
-        return [dict(zip(names, of, strict=True)) | {"epsilon_claimed": claimed} for of in measures]
-
     def _protocol(self, cell: Cell) -> rr.AssessmentProtocol:
         return rr.assessment_protocol(cell["method"], self.data.domain, cell["p"], cell["matrix"])
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         return rr.epsilons(self._protocol(cell))
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        assessed = self.assessed(cell, generator, replicates)
-        columns: list[npt.ArrayLike] = [rank_correlations(assessed, self.true_dependences)]
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        assessed, protocol = self.assessed(cell, generator, replicates), self._protocol(cell)
+        claimed = {"epsilon_claimed": getattr(protocol, "waived_epsilon", protocol.epsilon)}
+        correlations = rank_correlations(assessed, self.true_dependences)
+        yield {"measure": "spearman", "t_v": None, "t_d": None} | claimed, correlations
         for t_v, t_d in product(self.t_v, self.t_d):
             true = self.clusters(self.true_dependences, t_v, t_d)
             found = [self.clusters(each, t_v, t_d) for each in assessed]
-            columns.append([adjusted_rand(self.data.domain.names, true, each) for each in found])
-        return np.column_stack(columns)
+            values = [adjusted_rand(self.data.domain.names, true, each) for each in found]
+            yield {"measure": "adjusted_rand", "t_v": t_v, "t_d": t_d} | claimed, values
 
     def assessed(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         """Return dependences in a `cell`, drawn with `generator`, shape (`replicates`, pairs)."""

@@ -8,7 +8,6 @@ sampling variance: they are variance inflations.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from deniable.pram import shares
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator, measured
 
 CLAIMS: Mapping[str, tuple[str, ...]] = {
     "shares": ("multinomial", "fixed_matrix", "conditional", "bound"),
@@ -33,10 +32,6 @@ CLAIMS: Mapping[str, tuple[str, ...]] = {
 - ``conditional``: the owner, (2.4) plus the variance of sampling.
 - ``bound``: a user without the matrix, (2.6).
 """
-MEASURES = (
-    *("claimed_inflation", "claimed_to_true"),
-    *("coverage", "coverage_rarest", "coverage_commonest"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,34 +49,23 @@ class InvariantPram(Simulator):
     - ``two_step_fixed``: as ``two_step``, but computed once from the population. This is a control,
       because no owner knows the population. Its randomized values are multinomial with the
       population's proportions, so S / n has the variance of sampling.
+
+    Estimators are ``shares``, the proportions S / n of randomized values, and ``inverted``, (1.2),
+    except for ``resampling``. The claim ``none`` has ``squared_error`` and ``inflation``. The mean
+    of the latter is the true variance (2.5), without the noise of randomized values. For ``shares``
+    it is the closed form in every replicate, except for ``two_step``, which has no closed form.
+    `CLAIMS` have ``claimed_inflation``, ``claimed_to_true`` and the ``coverage`` of nominal 95 %
+    intervals for all categories, the rarest and the most common.
     """
 
     data: Microdata
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a `cell`: estimator, claim, measure.
-
-        Estimators are ``shares``, the proportions S / n of randomized values, and ``inverted``,
-        (1.2), except for ``resampling``. The claim ``none`` has ``squared_error`` and
-        ``inflation``. The mean of the latter is the true variance (2.5), without the noise of
-        randomized values. For ``shares`` it is the closed form in every replicate, except for
-        ``two_step``, which has no closed form. `CLAIMS` have ``claimed_inflation``,
-        ``claimed_to_true`` and the ``coverage`` of nominal 95 % intervals for all categories, the
-        rarest and the most common.
-        """
-        names, named = ("estimator", "claim", "measure"), []
-        for estimator, claims in _claims(cell["method"]).items():
-            named += [(estimator, "none", "squared_error"), (estimator, "none", "inflation")]
-            named += [(estimator, claim, measure) for claim in claims for measure in MEASURES]
-        return [dict(zip(names, each, strict=True)) for each in named]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         pi, n, method = self._margin(cell["attribute"]), cell["records"], cell["method"]
         counts = multinomial(generator, np.full(replicates, n), pi)
         matrices = matrices_of(method, cell["p"], counts / n, pi)
         found = estimates(counts, matrices, randomize_batch(counts, matrices, generator))
         unit = (1 - np.sum(pi**2)) / n
-        columns: list[Floats | Flags] = []
         for estimator, claims in _claims(method).items():
             estimate, variances = found[estimator]
             errors = np.abs(estimate - pi)
@@ -94,14 +78,20 @@ class InvariantPram(Simulator):
             elif estimator == "shares" and method != "two_step":
                 kept = cell["p"] if method == "lazy" else 0.0
                 true = np.full(replicates, unit * (1 + (1 - kept**2) * (1 - 1 / n)))
-            columns += [(errors**2).sum(axis=1) / unit, true / unit]
+            measures = {"squared_error": (errors**2).sum(axis=1) / unit, "inflation": true / unit}
+            yield from measured(measures, estimator=estimator, claim="none")
             for claim in claims:
                 claimed = variances[claim].sum(axis=1)
                 covered = errors <= Z_95 * np.sqrt(np.maximum(variances[claim], 0.0))
                 # The mean over a block replaces the expectation: it varies by about a thousandth.
-                columns += [claimed / unit, claimed / true.mean(), covered.mean(axis=1)]
-                columns += [covered[:, pi.argmin()], covered[:, pi.argmax()]]
-        return np.stack(columns, axis=1)
+                measures = {
+                    "claimed_inflation": claimed / unit,
+                    "claimed_to_true": claimed / true.mean(),
+                    "coverage": covered.mean(axis=1),
+                    "coverage_rarest": covered[:, pi.argmin()],
+                    "coverage_commonest": covered[:, pi.argmax()],
+                }
+                yield from measured(measures, estimator=estimator, claim=claim)
 
     def _margin(self, attribute: str) -> Floats:
         every = shares(self.data, (attribute,))

@@ -18,11 +18,11 @@ blind. For q = pi the text on Figure 6 (which p and block sizes converge) follow
 between about 490 and 580, and from no reference far outside. So this does not confirm the text.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from deniable.estimation import Z_95
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator, measured
 
 UPDATES: Mapping[str, rrba.Rule] = {  # rules for the next table, by ``update``
     "printed": rrba.PRINTED,
@@ -56,42 +56,34 @@ class Followed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Convergence(Simulator):
-    """Simulator of the convergence of RRBA."""
+    """Simulator of the convergence of RRBA.
+
+    The measures of a criterion are:
+
+    - ``converged``: 1 if it was met within the blocks;
+    - ``tuples``: answers until then, or all answers if it was not met (a restricted mean);
+    - ``error``: absolute error, cut off at 1, of the result then or at the end. The result is the
+      average of the last two tables (section 5, step 4), with ``precise`` the pooled estimate;
+    - ``within``: 1 if that error is within the 95 % interval of the reference sample.
+
+    The measures of ``none``, without stopping, are ``error_last`` of the last table,
+    ``error_average`` of the last two, ``error_pooled``, and ``invalid`` (1 if a table has a cell
+    below 0).
+    """
 
     files: Mapping[str, Microdata]  # by data set
     blocks: int = 200  # of a replicate, at least 2
     reference: int = 500  # number of truthful answers of the criterion ``precise``
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the criterion and the measure of each output of a replicate, for any `cell`.
-
-        The measures of a criterion are:
-
-        - ``converged``: 1 if it was met within the blocks;
-        - ``tuples``: answers until then, or all answers if it was not met (a restricted mean);
-        - ``error``: absolute error, cut off at 1, of the result then or at the end. The result is
-          the average of the last two tables (section 5, step 4), with ``precise`` the pooled
-          estimate;
-        - ``within``: 1 if that error is within the 95 % interval of the reference sample.
-
-        The measures of ``none``, without stopping, are ``error_last`` of the last table,
-        ``error_average`` of the last two, ``error_pooled``, and ``invalid`` (1 if a table has a
-        cell below 0).
-        """
-        reached = ("converged", "tuples", "error", "within")
-        measures = dict.fromkeys(("first", "lasting", "precise"), reached)
-        measures["none"] = ("error_last", "error_average", "error_pooled", "invalid")
-        return [{"criterion": of, "measure": each} for of in measures for each in measures[of]]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         followed = closest_cell(self.files[cell["dataset"]], cell["probability"])
         size = cell["block_size"]
         blocks = np.full((replicates, self.blocks), size)
         clients = multinomial(generator, blocks, followed.proportions)
         runs = rrba.collect(clients, cell["p"], generator, UPDATES[cell["update"]])
-        return np.stack([*self._outcomes(runs, followed, size)], axis=1)
+        return self._outcomes(runs, followed, size)
 
-    def _outcomes(self, runs: rrba.Collection, followed: Followed, size: int) -> Iterator[Floats]:
+    def _outcomes(self, runs: rrba.Collection, followed: Followed, size: int) -> Simulated:
         truth, at = followed.proportion, followed.cell
         sent = np.concatenate((runs.tables, runs.state.table[:, None]), axis=1)
         tables, later = sent[..., at], sent[:, 1:]
@@ -103,15 +95,21 @@ class Convergence(Simulator):
         lasting = np.logical_and.accumulate(met[:, ::-1], axis=1)[:, ::-1]
         precise = at_least(self._reference_error(pooled), runs.running_standard_errors()[..., at])
         reach = Z_95 * float(self._reference_error(np.array(truth)))
-        for reached, returned in ((met, averages), (lasting, averages), (precise, pooled)):
+        criteria = {"first": (met, averages), "lasting": (lasting, averages)}
+        criteria["precise"] = precise, pooled
+        for criterion, (reached, returned) in criteria.items():
             block = np.where(reached.any(axis=1), reached.argmax(axis=1), self.blocks - 1)
             value = np.take_along_axis(returned, block[:, None], axis=1)[:, 0]
-            yield reached.any(axis=1).astype(float)
-            yield (block + 1.0) * size
-            yield _error(value, truth)
-            yield (np.abs(value - truth) <= reach).astype(float)
-        yield from (_error(each[:, -1], truth) for each in (tables, averages, pooled))
-        yield np.asarray(later.min(axis=(1, 2)) < 0, dtype=float)
+            measures = {
+                "converged": reached.any(axis=1),
+                "tuples": (block + 1.0) * size,
+                "error": _error(value, truth),
+                "within": np.abs(value - truth) <= reach,
+            }
+            yield from measured(measures, criterion=criterion)
+        last = {"error_last": tables, "error_average": averages, "error_pooled": pooled}
+        errors = {measure: _error(each[:, -1], truth) for measure, each in last.items()}
+        yield from measured(errors | {"invalid": later.min(axis=(1, 2)) < 0}, criterion="none")
 
     def _reference_error(self, proportion: Floats) -> Floats:
         # An estimate at or below 0 would require an error of 0.

@@ -28,7 +28,6 @@ After the last look the rest is *undecided*.
 
 from collections.abc import Mapping
 from functools import reduce
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from deniable.estimation import clopper_pearson
 from deniable.rrba import keep_for_epsilon
 
 from reproduction.papers.rrba.names import SIZES, STATED_EPSILON, UNDECIDED
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator
 
 STATED_KEEP = 0.5  # [rrba], Table 3
 LEVEL = 0.05
@@ -92,20 +91,14 @@ class Table3(Simulator):
     A trial is 100 for a rejected null, otherwise 0, so means are per cent.
     """
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         releases = self._releases(cell)
-        return [
-            {"hypothesis": each, "method": method, "epsilon_exact": releases[method].epsilon}
-            for each, method in product(HYPOTHESES, TABLE_3_METHODS)
-        ]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        columns: list[Flags] = []
-        for effect in (0.0, cell["effect"]):
+        for hypothesis, effect in zip(HYPOTHESES, (0.0, cell["effect"]), strict=True):
             pi = proportions(cell["k"], "uniform", effect)
-            found = _decisions(pi, self._releases(cell), cell, generator, replicates)
-            columns += [found[method] for method in TABLE_3_METHODS]
-        return np.asarray(PERCENT * np.column_stack(columns))
+            found = _decisions(pi, releases, cell, generator, replicates)
+            for method in TABLE_3_METHODS:
+                one = {"hypothesis": hypothesis, "method": method}
+                yield one | {"epsilon_exact": releases[method].epsilon}, PERCENT * found[method]
 
     def _releases(self, cell: Cell) -> dict[str, Any]:
         stated = _releases_at(cell, STATED_KEEP, STATED_EPSILON)
@@ -118,7 +111,12 @@ class IndependencePower(Simulator):
     """Simulator of the rates at which methods reject independence, all at one exact ε.
 
     Trials are as in `Table3`. With the effect 0, the first look at the sizes is after `replicates`
-    trials, and the last one after at most `most_replicates`.
+    trials, and the last one after at most `most_replicates`. The measures are:
+
+    - ``rejected``: whether the method rejects;
+    - ``valid`` (channel-aware): whether its rule of validity holds;
+    - ``valid_and_rejected``: both. Divided by ``valid``, it is the rejection rate of the
+      chi-squared test.
     """
 
     def __init__(self, replicates: int = 1, most_replicates: int | None = None) -> None:
@@ -134,33 +132,18 @@ class IndependencePower(Simulator):
         sizes = decided_sizes(rejected, len(values), len(self.looks))
         return later[0] if UNDECIDED in sizes else len(values)
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a `cell`.
-
-        - ``rejected``: whether the method rejects;
-        - ``valid`` (channel-aware): whether its rule of validity holds;
-        - ``valid_and_rejected``: both. Divided by ``valid``, it is the rejection rate of the
-          chi-squared test.
-        """
-        releases = self._releases(cell)
-        measured = [(method, "rejected") for method in METHODS]
-        measured += [("channel_aware", "valid"), ("channel_aware", "valid_and_rejected")]
-        return [
-            {"method": method, "epsilon_exact": releases[method].epsilon, "measure": measure}
-            | {"looks": len(self.looks)}
-            for method, measure in measured
-        ]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
-        found = _decisions(pi, self._releases(cell), cell, generator, replicates)
-        measures = [found[method] for method in METHODS]
-        measures += [found["valid"], found["valid"] & found["channel_aware"]]
-        return np.asarray(PERCENT * np.column_stack(measures))
-
-    def _releases(self, cell: Cell) -> dict[str, Any]:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         keep = keep_for_epsilon([2 ** cell["k"]], cell["epsilon"])
-        return _releases_at(cell, keep, cell["epsilon"])
+        releases = _releases_at(cell, keep, cell["epsilon"])
+        pi = proportions(cell["k"], cell["margins"], cell["effect"], cell["pattern"])
+        found = _decisions(pi, releases, cell, generator, replicates)
+        measures = [(method, "rejected", found[method]) for method in METHODS]
+        both = found["valid"] & found["channel_aware"]
+        measures += [("channel_aware", "valid", found["valid"])]
+        measures += [("channel_aware", "valid_and_rejected", both)]
+        for method, measure, decisions in measures:
+            one = {"method": method, "epsilon_exact": releases[method].epsilon, "measure": measure}
+            yield one | {"looks": len(self.looks)}, PERCENT * decisions
 
 
 def _releases_at(cell: Cell, keep: float, epsilon: float) -> dict[str, Any]:

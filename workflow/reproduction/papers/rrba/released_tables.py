@@ -37,7 +37,7 @@ from deniable.sampling import SeededNoise, generator_for
 
 from reproduction.papers.rrba.compared_protocols import UnaryEncoding
 from reproduction.papers.rrba.names import COMPARED, EVERY, MAIN_READINGS, PROTOCOLS, dataset_of
-from reproduction.study import Cell, Simulator, replicate, where
+from reproduction.study import Cell, Simulated, Simulator, replicate, where
 
 FIGURE_7_COLUMNS = (
     *("dataset", "file", "k", "p", "epsilon_claimed", "metric", "method"),
@@ -79,7 +79,10 @@ ReleasedTables = Iterator[tuple[str, tuple[str, ...], Floats]]
 
 @dataclass(frozen=True, eq=False)
 class _Simulation(Simulator):
-    """The common part of the two studies."""
+    """The common part of the two studies.
+
+    The ``subset`` "all" is the mean over the sets, with the largest cells and ε of the sets.
+    """
 
     files: Mapping[str, Microdata]  # by name
     subsets: int = 40  # largest number of sets of k attributes (`drawn_sets`)
@@ -97,27 +100,10 @@ class _Simulation(Simulator):
         """Yield releases in a `cell` of `true` tables (replicates, cells), by `generator`."""
         raise NotImplementedError
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a trial in a `cell`.
-
-        The ``subset`` "all" is the mean over the sets, with the largest cells and ε of the sets.
-        """
-        cells = {"+".join(s): t.size for s, t in self.true_tables(cell["file"], cell["k"]).items()}
-        rows = []
-        for method, reading, metric in self._measured():
-            about = {"metric": metric, "method": method, "reading": reading}
-            about["trust"] = self.methods[method][1]
-            exact = {m: self.epsilon_exact(cell, method, reading, m) for m in cells.values()}
-            of_all = (EVERY, max(exact), max(exact.values()))
-            rows += [
-                about | {"subset": subset, "cells": m, "epsilon_exact": epsilon}
-                for subset, m, epsilon in (of_all, *((s, m, exact[m]) for s, m in cells.items()))
-            ]
-        return rows
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        true = list(self.true_tables(cell["file"], cell["k"]).values())
-        found = {name: np.empty((replicates, len(true))) for name in self._measured()}
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        sets = self.true_tables(cell["file"], cell["k"])
+        true, names = list(sets.values()), (EVERY, *map("+".join, sets))
+        found = {each: np.empty((replicates, len(true))) for each in self._measured()}
         for places in self._batches(true, replicates):
             tables = np.repeat([true[place] for place in places], replicates, axis=0)
             records = float(tables[0].sum())
@@ -127,8 +113,15 @@ class _Simulation(Simulator):
                     shown = noisy if reading == "noisy" else nearest
                     values = MEASURES[metric](shown, tables).reshape(len(places), replicates)
                     found[method, reading, metric][:, places] = values.T
-        # For each measure, the mean over sets comes before the sets.
-        return np.hstack([a for v in found.values() for a in (v.mean(axis=1, keepdims=True), v)])
+        sizes = [table.size for table in true]
+        for (method, reading, metric), values in found.items():
+            exact = [self.epsilon_exact(cell, method, reading, m) for m in sizes]
+            columns = (values.mean(axis=1), *values.T)
+            every = zip(names, (max(sizes), *sizes), (max(exact), *exact), columns, strict=True)
+            one = {"metric": metric, "method": method, "reading": reading}
+            one["trust"] = self.methods[method][1]
+            for subset, m, epsilon, column in every:
+                yield one | {"subset": subset, "cells": m, "epsilon_exact": epsilon}, column
 
     def true_tables(self, file: str, k: int) -> dict[rrba.Combination, Counts]:
         """Return the flat original counts of each set of `k` attributes of a `file`."""
@@ -271,8 +264,8 @@ def figure_7_table(
     """
     rows: list[dict[Any, Any]] = []
     for cell in (c for c in cells if (c["file"], c["p"]) in FIGURE_7_PANELS):
-        values = replicate(simulator, cell=cell, **runs)
-        outputs = pd.DataFrame(simulator.outputs(cell))
+        names, values = replicate(simulator, cell=cell, **runs)
+        outputs = pd.DataFrame(names)
         for metric in COMPARED:
             sets = where(outputs, metric=metric, reading=MAIN_READINGS[metric])
             sets = sets[sets["subset"] != EVERY]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.simulations import of_random_sets
+from tests.simulations import of_random_sets, outputs_of
 from tests.slow_variants import slow
 
 from deniable.randomized_response.protocols import Protocol, rr_channel, rr_clusters, rr_independent
@@ -60,7 +60,7 @@ def queries_of(
 
 def column(queries: AdjustedQueries, values: np.ndarray, **output: Any) -> np.ndarray:
     """Return the runs of one output, shape (runs, pairs)."""
-    names = enumerate(queries.outputs(cell_of()))
+    names = enumerate(outputs_of(queries, cell_of()))
     (found,) = [number for number, each in names if output.items() <= each.items()]
     return values[:, found]
 
@@ -244,7 +244,7 @@ def test_a_run_is_what_the_text_says(
     )
     queries = queries_of(data, ("clip",), together)
     cell = cell_of(mechanism=mechanism, matrix=matrix, p=p, t_v=12)
-    values = queries(cell, np.random.default_rng(3), runs)
+    values = queries(cell, np.random.default_rng(3), runs)[1]
     alone, grouped = (drawn["reports"][:runs], drawn["reports"][runs:])
     if mechanism == "kronecker":
         assert grouped == []  # the same reports; the clusters are only estimated together
@@ -271,7 +271,7 @@ def test_a_run_is_what_the_text_says(
 def test_targets_without_records_are_told_not_warned_of() -> None:
     queries = queries_of(tiny_data(), together=OF_TINY)
     cell = cell_of(mechanism="kronecker", t_v=12)
-    values = queries(cell, np.random.default_rng(1), 40)
+    values = queries(cell, np.random.default_rng(1), 40)[1]
     for projection in PROJECTIONS:
         told = {
             (what, method): column(
@@ -298,7 +298,7 @@ def test_an_erased_attribute_warns_once_a_cell_and_projection_and_protocol() -> 
     for runs in (1, 20):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            values = queries(cell, np.random.default_rng(2), runs)
+            values = queries(cell, np.random.default_rng(2), runs)[1]
         assert {str(each.message).split(":")[0] for each in said} == {
             "the channel over 9 cells is singular"
         }
@@ -320,14 +320,14 @@ def test_without_adjustment_errors_are_those_of_counts(
 ) -> None:
     cell = cell_of(mechanism=mechanism, matrix=matrix, p=p)
     queries = queries_of(small_data, ("clip", "likelihood"))
-    records = queries(cell, np.random.default_rng(1), RUNS)
+    records = queries(cell, np.random.default_rng(1), RUNS)[1]
     for projection, sigma in itertools.product(("clip", "likelihood"), SIGMAS):
         counts = with_clusters(ClusterQueries(small_data, sigma))
         for method, t_v in (("rr_clusters", 8), ("rr_independent", 1)):
             other = cell | {"t_v": t_v, "dataset": "adult", "projection": projection}
             output = {"projection": projection, "sigma": sigma, "method": method}
             slow = of_random_sets(column(queries, records, against=None, **output), 3)
-            fast = counts(other, np.random.default_rng(2), 3 * RUNS)
+            fast = counts(other, np.random.default_rng(2), 3 * RUNS)[1]
             fast = of_random_sets(fast[:, 0], 4)
             assert stats.ks_2samp(slow, fast).pvalue > ERROR_RATE, (projection, sigma, method)
 
@@ -337,7 +337,10 @@ def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
     output = {"sigma": 0.2, "method": "rr_clusters"}
     one, other = (
         of_random_sets(
-            column(queries, queries(cell_of(p=p), np.random.default_rng(p > 0.5), 300), **output), 3
+            column(
+                queries, queries(cell_of(p=p), np.random.default_rng(p > 0.5), 300)[1], **output
+            ),
+            3,
         )
         for p in (0.5, 0.7)
     )
@@ -349,7 +352,7 @@ def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
 
 def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) -> None:
     queries = queries_of(small_data, ("simplex", "clip"))
-    outputs = queries.outputs(cell_of())
+    outputs = outputs_of(queries, cell_of())
     assert outputs == [
         {
             "measure": "relative_error",
@@ -378,12 +381,13 @@ def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) ->
         for method in ("rr_independent_adjustment", "rr_clusters_adjustment")
         for measure in ("sweeps", "gap", "left_out")
     ]
-    assert queries(cell_of(), np.random.default_rng(1), 3).shape == (3, len(outputs), 6)
+    assert queries(cell_of(), np.random.default_rng(1), 3)[1].shape == (3, len(outputs), 6)
 
 
 def test_each_method_is_compared_with_those_before_it(small_data: Microdata) -> None:
     queries = queries_of(small_data, ("simplex", "clip"))
-    outputs, compared = queries.outputs(cell_of()), queries.compared(cell_of())
+    outputs = outputs_of(queries, cell_of())
+    compared = queries.compared(outputs)
     assert len(compared) == 2 * 2 * 6 * 2  # projections, coverages, pairs of methods, hows
     for name, how, (first, second) in compared:
         assert name["measure"] == f"relative_error_{how}"
@@ -399,9 +403,9 @@ def test_runs_depend_on_the_stream_alone(small_data: Microdata, mechanism: str) 
     cell = cell_of(mechanism=mechanism)
     used, fresh = queries_of(small_data), queries_of(small_data)
     used(cell_of(p=0.9), np.random.default_rng(9), 5)
-    ours = used(cell, np.random.default_rng(1), 20)
-    np.testing.assert_array_equal(ours, fresh(cell, np.random.default_rng(1), 20))
-    assert not np.array_equal(ours, fresh(cell, np.random.default_rng(2), 20))
+    ours = used(cell, np.random.default_rng(1), 20)[1]
+    np.testing.assert_array_equal(ours, fresh(cell, np.random.default_rng(1), 20)[1])
+    assert not np.array_equal(ours, fresh(cell, np.random.default_rng(2), 20)[1])
 
 
 @pytest.mark.parametrize("mechanism", ["joint", "kronecker"])
@@ -411,9 +415,9 @@ def test_projections_change_neither_reports_nor_queries(
 ) -> None:
     cell = cell_of(mechanism=mechanism, p=0.2)
     every, alone = queries_of(small_data), queries_of(small_data, (projection,))
-    all_values = every(cell, np.random.default_rng(1), 10)
-    values = alone(cell, np.random.default_rng(1), 10)
-    names = enumerate(every.outputs(cell))
+    all_values = every(cell, np.random.default_rng(1), 10)[1]
+    values = alone(cell, np.random.default_rng(1), 10)[1]
+    names = enumerate(outputs_of(every, cell))
     of_projection = [number for number, each in names if each["projection"] == projection]
     np.testing.assert_array_equal(all_values[:, of_projection], values)
 
@@ -430,7 +434,7 @@ def test_attribute_by_attribute_one_randomization_serves_both_protocols(
     output = {"projection": "clip", "sigma": 0.2}
     for mechanism, same in (("kronecker", True), ("joint", False)):
         cell = cell_of(mechanism=mechanism, t_v=1)
-        values = queries(cell, np.random.default_rng(1), 7)
+        values = queries(cell, np.random.default_rng(1), 7)[1]
         one, other = (
             column(queries, values, method=method, **output)
             for method in ("rr_independent", "rr_clusters")
@@ -455,7 +459,7 @@ def test_nothing_randomized_leaves_only_the_error_of_independence(
 ) -> None:
     queries = queries_of(small_data, ("clip", "simplex"))
     cell = cell_of(mechanism=mechanism, matrix="diagonal", p=1 - 1e-12)
-    values = queries(cell, np.random.default_rng(1), 60)
+    values = queries(cell, np.random.default_rng(1), 60)[1]
     inside = np.array([set(pair) in TOGETHER for pair, _ in drawn["asked"]])
     assert 0 < inside.sum() < inside.size
     for projection, sigma in itertools.product(("clip", "simplex"), SIGMAS):
@@ -482,7 +486,7 @@ def test_the_pairs_of_a_cluster_have_its_distribution_after_adjustment(
     small_data: Microdata, drawn: dict[str, list[Any]]
 ) -> None:
     queries = queries_of(small_data, ("clip",))
-    values = queries(cell_of(mechanism="joint"), np.random.default_rng(4), 100)
+    values = queries(cell_of(mechanism="joint"), np.random.default_rng(4), 100)[1]
     inside = np.array([set(pair) in TOGETHER for pair, _ in drawn["asked"]])
     left_out = column(queries, values, measure="left_out", method="rr_clusters_adjustment")
     assert not left_out.any()
@@ -496,8 +500,8 @@ def test_the_pairs_of_a_cluster_have_its_distribution_after_adjustment(
 
 def test_it_is_a_simulator_of_studies(small_data: Microdata) -> None:
     queries = queries_of(small_data)
-    runs = replicate(queries, 1, "multirr_fig3", cell_of(), replicates=12, block=5)
-    assert runs.shape == (12, len(queries.outputs(cell_of())), 6)
+    runs = replicate(queries, 1, "multirr_fig3", cell_of(), replicates=12, block=5)[1]
+    assert runs.shape == (12, len(outputs_of(queries, cell_of())), 6)
 
 
 def test_the_clusters_are_those_of_the_true_dependences(small_data: Microdata) -> None:

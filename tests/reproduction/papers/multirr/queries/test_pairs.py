@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.simulations import of_random_sets
+from tests.simulations import of_random_sets, outputs_of
 from tests.slow_variants import slow
 
 from deniable.channels import ProductChannel
@@ -39,7 +39,9 @@ COINS = Domain(tuple(Attribute(name, ("0", "1")) for name in "ab"))
 
 def column(queries: PairQueries, values: np.ndarray, **output: Any) -> np.ndarray:
     """Return the runs of one output."""
-    (found,) = [i for i, each in enumerate(queries.outputs(CELL)) if output.items() <= each.items()]
+    (found,) = [
+        i for i, each in enumerate(outputs_of(queries, CELL)) if output.items() <= each.items()
+    ]
     return values[:, found]
 
 
@@ -86,7 +88,7 @@ def test_counts_and_records_give_the_same_errors(
     cell = CELL | {"matrix": matrix, "p": p}
     names = ("randomized_joint", "rr_independent", "pair_unbiased")
     queries = PairQueries(small_data, SIGMAS, names)
-    fast = of_random_sets(queries(cell, np.random.default_rng(1), FAST), 1)
+    fast = of_random_sets(queries(cell, np.random.default_rng(1), FAST)[1], 1)
     slow = slow_errors(small_data, cell, SLOW, seed=2)
     for (place, name), (number, sigma) in itertools.product(enumerate(names), enumerate(SIGMAS)):
         ours = column(queries, fast, estimator=name, sigma=sigma, measure="relative_error")
@@ -95,8 +97,8 @@ def test_counts_and_records_give_the_same_errors(
 
 def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
     queries = PairQueries(small_data, SIGMAS)
-    one = queries(CELL, np.random.default_rng(1), FAST)
-    other = queries(CELL | {"p": 0.6}, np.random.default_rng(2), FAST)
+    one = queries(CELL, np.random.default_rng(1), FAST)[1]
+    other = queries(CELL | {"p": 0.6}, np.random.default_rng(2), FAST)[1]
     output = {"estimator": "randomized", "sigma": 0.2, "measure": "relative_error"}
     # Pairs are randomized anew, so all answers are independent.
     pair = (column(queries, values, **output).ravel() for values in (one, other))
@@ -108,18 +110,19 @@ def test_the_comparison_sees_a_small_difference(small_data: Microdata) -> None:
 
 def test_outputs_are_named_in_the_order_of_the_columns(small_data: Microdata) -> None:
     queries = PairQueries(small_data, SIGMAS)
-    assert queries.outputs(CELL) == [
+    assert outputs_of(queries, CELL) == [
         {"estimator": estimator, "sigma": sigma, "measure": measure}
         for estimator in ("randomized", "rr_independent")
         for sigma in SIGMAS
         for measure in ("absolute_error", "relative_error")
     ]
-    assert queries(CELL, np.random.default_rng(1), 7).shape == (7, 8, 6)
+    assert queries(CELL, np.random.default_rng(1), 7)[1].shape == (7, 8, 6)
 
 
 def test_gains_are_compared_where_the_text_compares_them(small_data: Microdata) -> None:
     queries = GainQueries(small_data, (0.1, 0.4, 0.5, 0.6))
-    outputs, compared = queries.outputs(CELL), queries.compared(CELL)
+    outputs = outputs_of(queries, CELL)
+    compared = queries.compared(outputs)
     found = set()
     for name, how, (first, second) in compared:
         one, other = outputs[first], outputs[second]
@@ -145,7 +148,7 @@ def test_nothing_randomized_leaves_only_the_error_of_independence(
     data = Microdata(COINS, COINS.unravel(codes))
     monkeypatch.setattr(pairs, "rr_channel", lambda size, p, matrix: identity(size))
     queries = PairQueries(data, (0.25, 1.0), ALL)
-    errors = queries(CELL, np.random.default_rng(1), 200)
+    errors = queries(CELL, np.random.default_rng(1), 200)[1]
     for name in ALL:
         one = {"estimator": name, "sigma": 0.25}
         absolute = column(queries, errors, measure="absolute_error", **one)
@@ -185,7 +188,7 @@ def test_the_projection_is_that_of_the_margins(small_data: Microdata) -> None:
     errors = {
         projection: queries(
             CELL | {"p": 0.05, "projection": projection}, np.random.default_rng(1), 100
-        )
+        )[1]
         for projection in ("clip", "simplex")
     }
     assert not np.allclose(errors["clip"][:, :4], errors["simplex"][:, :4])
@@ -203,10 +206,10 @@ def test_a_singular_attribute_warns_and_is_taken_as_uniform(small_data: Microdat
     with pytest.warns(
         RuntimeWarning, match="singular: the estimates of .* singular attributes are uniform"
     ):
-        errors = queries(cell, np.random.default_rng(1), 50)
+        names, errors = queries(cell, np.random.default_rng(1), 50)
     assert np.all(np.isfinite(errors))
     # What is left is the margin of colour, spread evenly: RR-Independent again.
-    width = len(queries.outputs(cell)) // len(ALL)
+    width = len(names) // len(ALL)
     by_name = dict(zip(ALL, np.split(errors, errors.shape[1] // width, axis=1), strict=True))
     np.testing.assert_allclose(by_name["pair_clipped"], by_name["rr_independent"])
     np.testing.assert_allclose(by_name["pair_shrunk"], by_name["pair_projected"])
@@ -215,22 +218,22 @@ def test_a_singular_attribute_warns_and_is_taken_as_uniform(small_data: Microdat
 def test_runs_depend_on_the_stream_alone(small_data: Microdata) -> None:
     used, fresh = PairQueries(small_data, SIGMAS, ALL), PairQueries(small_data, SIGMAS, ALL)
     used(CELL | {"p": 0.9}, np.random.default_rng(9), 50)
-    ours = used(CELL, np.random.default_rng(1), 100)
-    np.testing.assert_array_equal(ours, fresh(CELL, np.random.default_rng(1), 100))
+    ours = used(CELL, np.random.default_rng(1), 100)[1]
+    np.testing.assert_array_equal(ours, fresh(CELL, np.random.default_rng(1), 100)[1])
     # Fewer estimators answer the same queries from the same reports.
     few = PairQueries(small_data, SIGMAS, ("pair_shrunk", "randomized_joint"))
     for name, place in (("pair_shrunk", 0), ("randomized_joint", 1)):
         start = 4 * ALL.index(name)
         np.testing.assert_array_equal(
-            few(CELL, np.random.default_rng(1), 100)[:, 4 * place : 4 * place + 4],
+            few(CELL, np.random.default_rng(1), 100)[1][:, 4 * place : 4 * place + 4],
             ours[:, start : start + 4],
         )
 
 
 def test_it_is_a_simulator_of_studies(small_data: Microdata) -> None:
     queries = PairQueries(small_data, SIGMAS, ALL)
-    runs = replicate(queries, 1, "pair_queries", CELL, replicates=30, block=20)
-    assert runs.shape == (30, len(queries.outputs(CELL)), 6)
+    runs = replicate(queries, 1, "pair_queries", CELL, replicates=30, block=20)[1]
+    assert runs.shape == (30, len(outputs_of(queries, CELL)), 6)
 
 
 def test_what_cannot_be_simulated_is_refused(small_data: Microdata) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.simulations import outputs_of
 
 from deniable.records.categorical import Microdata
 
@@ -41,22 +42,22 @@ def queries(small_data: Microdata) -> StatedQueries:
 def test_each_method_is_told_once(
     queries: StatedQueries, cell: dict[str, Any], told: list[str]
 ) -> None:
-    assert [output["method"] for output in queries.outputs(cell)] == told
+    assert [output["method"] for output in outputs_of(queries, cell)] == told
 
 
 def test_the_runs_are_those_of_figure_3_at_the_p_that_follows(
     queries: StatedQueries, small_data: Microdata
 ) -> None:
     cell = cell_of()
-    found = queries(cell, np.random.default_rng(1), 3)
+    found = queries(cell, np.random.default_rng(1), 3)[1]
     p = queries.spends(cell, {"method": "rr_independent"})["p"]
     whole = AdjustedQueries(small_data, (0.3,), ("clip",))
-    own = whole({**cell, "p": p}, np.random.default_rng(1), 3)
+    own = whole({**cell, "p": p}, np.random.default_rng(1), 3)[1]
     np.testing.assert_array_equal(found[:, : len(METHODS)], own[:, : len(METHODS)])
 
 
 def test_no_data_is_all_cells_alike(queries: StatedQueries, small_data: Microdata) -> None:
-    found = queries(cell_of(), np.random.default_rng(1), 2)[:, -1]
+    found = queries(cell_of(), np.random.default_rng(1), 2)[1][:, -1]
     pair = queries.pairs[0]
     true = small_data.counts(pair).reshape(-1)
     # Of 6 cells a query of coverage .3 asks for 2: the answer is a third of the records.

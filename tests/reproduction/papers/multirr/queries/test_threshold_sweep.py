@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.simulations import of_random_sets
+from tests.simulations import of_random_sets, outputs_of
 
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Attribute, Domain
@@ -58,11 +58,11 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
 ) -> None:
     cell = cell_of(records=records, mechanism=mechanism)
     sweep = ThresholdSweep(data, 0.2, T_V, T_D)
-    together = of_random_sets(sweep(cell, np.random.default_rng(1), RUNS), 1)
+    together = of_random_sets(sweep(cell, np.random.default_rng(1), RUNS)[1], 1)
     alone = ClusterQueries(resized(data, records, 2024), 0.2)
     for column, (t_v, t_d) in enumerate(THRESHOLDS):
         single = cell | {"dataset": "adult", "t_v": t_v, "t_d": t_d}
-        slow = alone(single, np.random.default_rng(2 + column), RUNS)[:, 0]
+        slow = alone(single, np.random.default_rng(2 + column), RUNS)[1][:, 0]
         slow = of_random_sets(slow, 2 + column)
         found = stats.ks_2samp(together[:, column], slow).pvalue
         assert found > ERROR_RATE / (6 * len(THRESHOLDS)), (t_v, t_d)
@@ -71,7 +71,7 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
 def test_equal_clusters_give_equal_runs_and_others_do_not(data: Microdata) -> None:
     sweep = ThresholdSweep(data, 0.2, T_V, T_D)
     cell = cell_of()
-    errors = sweep(cell, np.random.default_rng(3), 200)
+    errors = sweep(cell, np.random.default_rng(3), 200)[1]
     clusters = [protocol.clusters for protocol in sweep.protocols(cell).values()]
     assert len(set(clusters)) > 2
     for one, other in itertools.combinations(range(len(THRESHOLDS)), 2):
@@ -84,17 +84,19 @@ def test_equal_clusters_give_equal_runs_and_others_do_not(data: Microdata) -> No
 
 def test_an_output_names_its_thresholds_its_clusters_and_epsilon(data: Microdata) -> None:
     sweep = ThresholdSweep(data, 0.2, T_V, T_D)
-    outputs = pd.DataFrame(sweep.outputs(cell_of()))
+    outputs = pd.DataFrame(outputs_of(sweep, cell_of()))
     assert list(zip(outputs["t_v"], outputs["t_d"], strict=True)) == list(THRESHOLDS)
     assert outputs["clusters"].iloc[0] == len(data.domain)
     # RR-Clusters by attributes costs what RR-Independent costs: config/sweep.yaml says so.
-    spent = [sweep.spends(cell_of(), each)["record_epsilon"] for each in sweep.outputs(cell_of())]
+    spent = [
+        sweep.spends(cell_of(), each)["record_epsilon"] for each in outputs_of(sweep, cell_of())
+    ]
     assert np.allclose(spent, spent[0], rtol=1e-12)
     cell = cell_of(mechanism="joint")
-    assert len({sweep.spends(cell, each)["record_epsilon"] for each in sweep.outputs(cell)}) > 1
+    assert len({sweep.spends(cell, each)["record_epsilon"] for each in outputs_of(sweep, cell)}) > 1
 
 
 def test_blocks_of_one_stream_are_the_same_each_time(data: Microdata) -> None:
     sweep = ThresholdSweep(data, 0.2, T_V, T_D)
-    one, two = (sweep(cell_of(), np.random.default_rng(4), 50) for _ in range(2))
+    one, two = (sweep(cell_of(), np.random.default_rng(4), 50)[1] for _ in range(2))
     np.testing.assert_array_equal(one, two)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.simulations import simulated_whole
+from tests.simulations import outputs_of, simulated_whole
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
@@ -78,8 +78,8 @@ def test_channels_are_what_they_are_called(study: PramCoverage) -> None:
 def test_outputs_are_those_of_the_loops(study: PramCoverage) -> None:
     # The same draws, table by table.
     runs, n = 6, 300
-    found = study(cell("product", n), np.random.default_rng(4), runs)
-    outputs = study.outputs(cell("product", n))
+    found = study(cell("product", n), np.random.default_rng(4), runs)[1]
+    outputs = outputs_of(study, cell("product", n))
     assert found.shape == (runs, len(outputs))
     channel, labels, proportions = setting(study.data, "product")
     rng = np.random.default_rng(4)
@@ -164,9 +164,9 @@ def test_intervals_cover_variances_and_estimates_are_unbiased(
 
 
 def test_runs_depend_on_the_stream_alone(study: PramCoverage) -> None:
-    runs = replicate(study, 1, "pram_coverage", cell("warner", 50), replicates=30, block=20)
-    assert runs.shape == (30, len(study.outputs(cell("warner", 50))))
-    again = replicate(study, 1, "pram_coverage", cell("warner", 50), replicates=20, block=20)
+    runs = replicate(study, 1, "pram_coverage", cell("warner", 50), replicates=30, block=20)[1]
+    assert runs.shape == (30, len(outputs_of(study, cell("warner", 50))))
+    again = replicate(study, 1, "pram_coverage", cell("warner", 50), replicates=20, block=20)[1]
     np.testing.assert_array_equal(runs[:20], again)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.pram.baskets import transactions_of
-from tests.simulations import simulated_whole
+from tests.simulations import outputs_of, simulated_whole
 
 from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.pram.item_sets import item_set_supports
 
-from reproduction.papers.pram.intervals.item_sets import MEASURES, PramItemSets
+from reproduction.papers.pram.intervals.item_sets import PramItemSets
 from reproduction.study.engine import replicate
 
 MODEL = PramItemSets(np.array([0.25, 0.75]), np.array([[0.5, 0.1, 0.9], [0.2, 0.4, 0.0]]))
@@ -121,8 +121,8 @@ def test_a_run_is_what_records_give() -> None:
     # The study draws patterns; here records are drawn, randomized and mined. Means of estimates
     # and of standard errors agree within 4.9 of their standard errors.
     study, runs, rng = MODEL, 300, np.random.default_rng(2)
-    found = study(cell(2, 1.0, 400), np.random.default_rng(3), 4000)
-    named = dict(zip(MEASURES, found.T, strict=True))
+    names, found = study(cell(2, 1.0, 400), np.random.default_rng(3), 4000)
+    named = dict(zip((each["measure"] for each in names), found.T, strict=True))
     sets = MODEL.favourites(2)
     channel = ProductChannel((KeepOrReplace.of_epsilon(2, 1.0),) * 3)
     errors, bias, above = [], [], []
@@ -187,7 +187,9 @@ def test_sets_of_four_and_more_are_hopeless_at_an_epsilon_of_one() -> None:
 
 def test_runs_depend_on_the_stream_alone() -> None:
     study = PramItemSets.drawn()
-    runs = replicate(study, 1, "pram_item_sets", cell(3), replicates=30, block=20)
-    assert runs.shape == (30, len(study.outputs(cell(3))))
-    again = replicate(PramItemSets.drawn(), 1, "pram_item_sets", cell(3), replicates=20, block=20)
+    runs = replicate(study, 1, "pram_item_sets", cell(3), replicates=30, block=20)[1]
+    assert runs.shape == (30, len(outputs_of(study, cell(3))))
+    again = replicate(PramItemSets.drawn(), 1, "pram_item_sets", cell(3), replicates=20, block=20)[
+        1
+    ]
     np.testing.assert_array_equal(runs[:20], again)

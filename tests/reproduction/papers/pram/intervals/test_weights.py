@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.simulations import simulated_whole
+from tests.simulations import outputs_of, simulated_whole
 
 from deniable.datasets.manifest import load_manifest
 from deniable.estimation.survey_weights import survey_estimate
@@ -127,8 +127,8 @@ def test_designs_are_those_stated(study: PramWeights) -> None:
 
 
 def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:
-    runs = replicate(study, 1, "pram_weights", cell("pps"), replicates=30, block=20)
-    outputs = study.outputs(cell("pps"))
+    runs = replicate(study, 1, "pram_weights", cell("pps"), replicates=30, block=20)[1]
+    outputs = outputs_of(study, cell("pps"))
     assert runs.shape == (30, len(outputs))
     # Per target and estimator a coverage; in the population biases, expected but for one estimator,
     # and, weighted, a ratio of variances.
@@ -136,5 +136,5 @@ def test_runs_depend_on_the_stream_alone(study: PramWeights) -> None:
     assert {output["estimator"] for output in outputs} == set(ESTIMATORS)
     biases = {"bias", "expected_bias"}
     assert {o["category"] for o in outputs if o["measure"] not in biases} == {EVERY}
-    again = replicate(study, 1, "pram_weights", cell("pps"), replicates=20, block=20)
+    again = replicate(study, 1, "pram_weights", cell("pps"), replicates=20, block=20)[1]
     np.testing.assert_array_equal(runs[:20], again)

@@ -21,7 +21,7 @@ from deniable.randomized_response import Protocol, adjust, weighted_pairs
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, joint_of
-from reproduction.study import Cell, How
+from reproduction.study import Cell, Comparisons, How, Output, Simulated
 
 UNIFORM = "uniform"
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
@@ -78,30 +78,22 @@ class AdjustedQueries(OfTrueRecords):
     def pairs(self) -> list[tuple[str, str]]:
         return list(combinations(self.data.domain.names, 2))
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        errors = product((ERROR,), self.projections, self.coverages, self.methods)
-        work = product(self.projections, METHODS[2:], WORK)
-        found = [*errors, *((measure, of, None, method) for of, method, measure in work)]
-        return [dict(zip(NAMES, (*each, None), strict=True)) for each in found]
-
-    def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return differences and ratios between each method and earlier ones, for any `cell`."""
-        settings = enumerate(product(self.projections, self.coverages))
-        methods = combinations(range(len(METHODS)), 2)
+    def compared(self, outputs: Sequence[Output]) -> Comparisons:
+        """Return differences and ratios of errors in `outputs`: each method to earlier ones."""
+        errors = [(place, each) for place, each in enumerate(outputs) if each["measure"] == ERROR]
         hows: tuple[How, ...] = ("difference", "ratio")
-        found = []
-        for (number, setting), (base, method), how in product(settings, methods, hows):
-            each = (f"{ERROR}_{how}", *setting, METHODS[method], METHODS[base])
-            start = number * len(METHODS)
-            name = dict(zip(NAMES, each, strict=True))
-            found.append((name, how, (start + method, start + base)))
-        return found
+        return [
+            ({**one, "measure": f"{ERROR}_{how}", "against": base["method"]}, how, (place, before))
+            for (before, base), (place, one) in combinations(errors, 2)
+            if all(one[name] == base[name] for name in ("projection", "sigma"))
+            for how in hows
+        ]
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         alone = output["method"].startswith("rr_independent")
         return (self.independent(cell) if alone else self.clustered(cell)).spends
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         alone, grouped = self.independent(cell).protocol, self.clustered(cell).protocol
         first = [alone.randomize(self.data, generator) for _ in range(replicates)]
         # With separate matrices for attributes, both protocols randomize in the same way.
@@ -120,8 +112,14 @@ class AdjustedQueries(OfTrueRecords):
                 by_pair = zip(self.pairs, queries, one[0], other[0], one[1], other[1], strict=True)
                 for nth, (pair, asked, *tables) in enumerate(by_pair):
                     errors[run, number, :, :, nth] = self._errors(tables, pair, asked[run])
-        told = np.repeat(work.reshape(replicates, -1, 1), len(self.pairs), axis=2)
-        return np.concatenate([errors.reshape(replicates, -1, len(self.pairs)), told], axis=1)
+        settings = product((ERROR,), self.projections, self.coverages, self.methods)
+        columns = errors.reshape(replicates, -1, len(self.pairs)).swapaxes(0, 1)
+        for each, values in zip(settings, columns, strict=True):
+            yield dict(zip(NAMES, (*each, None), strict=True)), values
+        adjustments = product(self.projections, METHODS[2:], WORK)
+        told = work.reshape(replicates, -1).T[..., None]  # the same for all pairs
+        for (projection, method, measure), values in zip(adjustments, told, strict=True):
+            yield dict(zip(NAMES, (measure, projection, None, method, None), strict=True)), values
 
     def _ask(self, generator: np.random.Generator, replicates: int) -> list[Flags]:
         sizes = [self.data.domain.project(pair).size for pair in self.pairs]
@@ -156,8 +154,7 @@ class StatedQueries(AdjustedQueries):
     def _on(self, cell: Cell) -> "StatedQueries":
         return self if cell["attributes"] == "all" else self._of_few
 
-    def _kept_outputs(self, cell: Cell) -> list[tuple[int, dict[str, Any]]]:
-        """Return the outputs of Figure 3 that a `cell` keeps, with their positions."""
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         clusters = self._on(cell).clusters(cell)
         grouped = f"rr_clusters_{cell['mechanism']}"
         called = {"rr_clusters": grouped, "rr_clusters_adjustment": f"{grouped}_adjustment"}
@@ -167,26 +164,18 @@ class StatedQueries(AdjustedQueries):
         elif len(clusters) == 1:
             # With a single cluster, adjustment has no effect.
             called = {"rr_clusters": "rr_joint"}
-        return [
-            (place, {**each, "method": called[each["method"]], "clusters": len(clusters)})
-            for place, each in enumerate(super().outputs(cell))
-            if each["measure"] == ERROR and each["method"] in called
-        ]
+        every = AdjustedQueries.simulate(self._on(cell), cell, generator, replicates)
+        for each, values in every:
+            if each["measure"] == ERROR and each["method"] in called:
+                yield {**each, "method": called[each["method"]], "clusters": len(clusters)}, values
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        return [output for _, output in self._kept_outputs(cell)]
-
-    def compared(self, cell: Cell) -> list[Any]:
+    def compared(self, outputs: Sequence[Output]) -> Comparisons:
         return []  # methods are compared by their intervals
 
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         if output["method"] == UNIFORM:
             return {}
         return AdjustedQueries.spends(self._on(cell), cell, output)
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        values = AdjustedQueries.__call__(self._on(cell), cell, generator, replicates)
-        return np.asarray(values[:, [place for place, _ in self._kept_outputs(cell)]])
 
     def _errors(self, tables: list[Floats], pair: tuple[str, str], queries: Flags) -> Floats:
         size = self.data.domain.project(pair).size

@@ -20,7 +20,7 @@ from deniable.randomized_response import Clustering, Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator
 
 COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
 ATTRIBUTES_OF_A_QUERY = 2
@@ -40,19 +40,20 @@ class ClusterQueries(shared.OfTrueRecords):
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         return self.clustered(cell).spends
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return errors, shape (replicates, 1, pairs), or (replicates, 1) for larger sets."""
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         protocols = [self.clustered(cell).protocol]
         number = cell.get("attributes", ATTRIBUTES_OF_A_QUERY)
         sets = list(combinations(self.data.domain.names, number))
         if number == ATTRIBUTES_OF_A_QUERY:
             errors = self.errors(cell, protocols, generator, replicates)
-            return shared.of_all_attributes(errors, sets, generator, self.chances(cell, sets))
+            found = shared.of_all_attributes(errors, sets, generator, self.chances(cell, sets))
+            yield {}, found[:, 0]
+            return
 
         def alone(names: tuple[str, ...], runs: int) -> Floats:
             return self.errors(cell, protocols, generator, runs)(names)
 
-        return shared.of_random_attributes(alone, sets, generator, replicates)
+        yield {}, shared.of_random_attributes(alone, sets, generator, replicates)[:, 0]
 
     def errors(
         self,
@@ -166,15 +167,13 @@ class ThresholdSweep(Simulator):
         both = product(self.t_v, self.t_d)
         return {at: queries.clustered({**cell, "t_v": at[0], "t_d": at[1]}).protocol for at in both}
 
-    def outputs(self, cell: Cell) -> Sequence[Mapping[str, Any]]:
-        every = self.protocols(cell).items()
-        return [{"t_v": t_v, "t_d": t_d, "clusters": len(of.clusters)} for (t_v, t_d), of in every]
-
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         return self.queries_on(cell["records"]).spends({**cell, **output}, output)
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        simulator, protocols = self.queries_on(cell["records"]), [*self.protocols(cell).values()]
-        errors = simulator.errors(cell, protocols, generator, replicates)
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        simulator, protocols = self.queries_on(cell["records"]), self.protocols(cell)
+        errors = simulator.errors(cell, [*protocols.values()], generator, replicates)
         pairs = list(combinations(self.data.domain.names, ATTRIBUTES_OF_A_QUERY))
-        return shared.of_all_attributes(errors, pairs, generator)
+        found = shared.of_all_attributes(errors, pairs, generator).swapaxes(0, 1)
+        for ((t_v, t_d), each), values in zip(protocols.items(), found, strict=True):
+            yield {"t_v": t_v, "t_d": t_d, "clusters": len(each.clusters)}, values

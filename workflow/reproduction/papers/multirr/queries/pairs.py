@@ -7,7 +7,7 @@ independence is ours.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
@@ -22,7 +22,7 @@ from deniable.randomized_response import rr_channel, shrink
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
-from reproduction.study import Cell, How
+from reproduction.study import Cell, Comparisons, Output, Simulated
 
 HALF = 0.5
 MEASURES = ("absolute_error", "relative_error")
@@ -43,16 +43,10 @@ class PairQueries(shared.OfTrueRecords):
     coverages: tuple[float, ...]
     estimators: tuple[str, ...] = ("randomized", "rr_independent")
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        every = product(self.estimators, self.coverages, MEASURES)
-        return [{"estimator": e, "sigma": sigma, "measure": m} for e, sigma, m in every]
-
     def spends(self, cell: Cell, output: Mapping[str, Any]) -> Mapping[str, float]:
         return self.independent(cell).spends
 
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        """Return the errors, absolute ones in records, shape (replicates, outputs, pairs)."""
-
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         def errors(pair: tuple[str, ...]) -> Floats:
             true = self.counts(pair).reshape(-1)
             sizes = self.data.domain.project(pair).shape
@@ -73,22 +67,26 @@ class PairQueries(shared.OfTrueRecords):
             return np.stack(found, axis=-1).reshape(replicates, -1)
 
         pairs = list(combinations(self.data.domain.names, 2))
-        return shared.of_all_attributes(errors, pairs, generator)
+        found = shared.of_all_attributes(errors, pairs, generator).swapaxes(0, 1)
+        every = product(self.estimators, self.coverages, MEASURES)
+        for (estimator, sigma, measure), values in zip(every, found, strict=True):
+            yield {"estimator": estimator, "sigma": sigma, "measure": measure}, values
 
 
 class GainQueries(PairQueries):
     """Simulator of the queries of Figure 2, with the comparisons of section 6.5 by replicate."""
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        return [each | {"against": None} for each in super().outputs(cell)]
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        for each, values in super().simulate(cell, generator, replicates):
+            yield {**each, "against": None}, values
 
-    def compared(self, cell: Cell) -> list[tuple[dict[str, Any], How, tuple[int, int]]]:
-        """Return the ratios of medians in a `cell`: two estimators, or two coverages of one.
+    def compared(self, outputs: Sequence[Output]) -> Comparisons:
+        """Return the ratios of medians of `outputs`: two estimators, or two coverages of one.
 
         The two coverages are neighbours, or one of them is one half, or their sum is one.
         """
-        found: list[tuple[dict[str, Any], How, tuple[int, int]]] = []
-        for (i, one), (j, other) in combinations(enumerate(self.outputs(cell)), 2):
+        found: Comparisons = []
+        for (i, one), (j, other) in combinations(enumerate(outputs), 2):
             if one["measure"] != other["measure"]:
                 continue
             if one["sigma"] == other["sigma"]:
@@ -98,7 +96,7 @@ class GainQueries(PairQueries):
             else:
                 continue
             name = {"measure": f"{one['measure']}_ratio", "against": against}
-            found.append((one | name, "ratio", (i, j)))
+            found.append(({**one, **name}, "ratio", (i, j)))
         return found
 
     def _are_compared(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -7,7 +7,6 @@ replicate computes all kinds of intervals and compares them with the true propor
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from deniable.sampling import multinomial
 
 from reproduction.papers.pram.intervals.channels import TARGETS, setting
 from reproduction.papers.pram.names import EVERY
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator
 
 METHODS: tuple[Method, ...] = ("score", "wald")
 AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
@@ -28,40 +27,24 @@ AT_ONCE: tuple[Simultaneous, ...] = ("bonferroni", "scheffe")
 
 @dataclass(frozen=True, eq=False)
 class PramCoverage(Simulator):
-    """Simulator of estimates and their intervals on `data` with the attributes of Adult."""
+    """Simulator of estimates and their intervals on `data` with the attributes of Adult.
+
+    The measures are:
+
+    - ``coverage`` of single intervals, for each category and for the mean of all, and of
+      simultaneous intervals (1 if all contain the true values);
+    - ``width``: mean width of single intervals;
+    - ``bias``: error of the estimate for a category, in true standard errors;
+    - ``spread``: squared error over the true variance, mean over categories;
+    - ``variance_ratio``: estimated over true variance, mean over categories, with n - 1 and
+      (for the population) n in the denominator.
+    """
 
     data: Microdata
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a `cell`.
-
-        - ``coverage`` of single intervals, for each category and for the mean of all, and of
-          simultaneous intervals (1 if all contain the true values);
-        - ``width``: mean width of single intervals;
-        - ``bias``: error of the estimate for a category, in true standard errors;
-        - ``spread``: squared error over the true variance, mean over categories;
-        - ``variance_ratio``: estimated over true variance, mean over categories, with n - 1 and
-          (for the population) n in the denominator.
-        """
-        _, labels, _ = setting(self.data, cell["channel"])
-        found: list[tuple[str, ...]] = []
-        for target in TARGETS:
-            for method in METHODS:
-                one: tuple[str, ...] = (target, method)
-                found += [(*one, "none", "coverage", label) for label in [*labels, EVERY]]
-                found += [(*one, each, "coverage", EVERY) for each in AT_ONCE]
-                found.append((*one, "none", "width", EVERY))
-            found += [(target, "", "", "bias", label) for label in labels]
-            measures = ["spread", "variance_ratio"]
-            measures += ["variance_ratio_n"] if target == "population" else []
-            found += [(target, "", "", measure, EVERY) for measure in measures]
-        names = ("target", "method", "intervals", "measure", "category")
-        return [dict(zip(names, each, strict=True)) for each in found]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
-        channel, _, proportions = setting(self.data, cell["channel"])
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
+        channel, labels, proportions = setting(self.data, cell["channel"])
         records = int(cell["records"])
-        columns: list[Any] = []  # one for each output
         for target in TARGETS:
             if target == "population":
                 truth, runs = proportions, np.full(replicates, records)
@@ -73,18 +56,29 @@ class PramCoverage(Simulator):
                 reports = channel.randomize_counts(files, generator)
             intervals = partial(confidence_intervals, reports, channel, target=target)
             for method in METHODS:
+                one = {"target": target, "method": method, "intervals": "none"}
                 single = intervals(method=method)
                 covered = single.cover(truth)
-                columns += [*covered.T, covered.mean(axis=1)]
-                together = (intervals(method=method, simultaneous=each) for each in AT_ONCE)
-                columns += [each.cover(truth).all(axis=1) for each in together]
-                columns.append((single.high - single.low).mean(axis=1))
-            columns += _accuracy(channel, reports, truth, target)
-        return np.column_stack(columns)
+                for label, column in zip(labels, covered.T, strict=True):
+                    yield one | {"measure": "coverage", "category": label}, column
+                of_all = one | {"measure": "coverage", "category": EVERY}
+                yield of_all, covered.mean(axis=1)
+                for each in AT_ONCE:
+                    together = intervals(method=method, simultaneous=each).cover(truth)
+                    yield of_all | {"intervals": each}, together.all(axis=1)
+                yield of_all | {"measure": "width"}, (single.high - single.low).mean(axis=1)
+            errors, means = _accuracy(channel, reports, truth, target)
+            one = {"target": target, "method": "", "intervals": ""}
+            for label, column in zip(labels, errors.T, strict=True):
+                yield one | {"measure": "bias", "category": label}, column
+            for measure, values in means.items():
+                yield one | {"measure": measure, "category": EVERY}, values.mean(axis=1)
 
 
-def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) -> list[Floats]:
-    """Return the standardized errors, their mean square, and the ratios of variances."""
+def _accuracy(
+    channel: Channel, reports: Counts, truth: Floats, target: Target
+) -> tuple[Floats, dict[str, Floats]]:
+    """Return the standardized errors, and measures with a mean over the categories."""
     records = int(reports[0].sum())
     variance = np.diagonal(channel.covariance(truth, records, target))
     estimate = channel.estimate(reports)
@@ -92,8 +86,8 @@ def _accuracy(channel: Channel, reports: Counts, truth: Floats, target: Target) 
     # Moments, because squared standard errors are biased: they are NaN for a variance below 0.
     moments = channel.moments(reports / records, 2)
     if target == "file":
-        ratios = [(moments - estimate) / records / variance]
+        ratios = {"variance_ratio": (moments - estimate) / records / variance}
     else:
         plug_in = (moments - estimate**2) / variance
-        ratios = [plug_in / (records - 1), plug_in / records]
-    return [*errors.T, (errors**2).mean(axis=1), *(ratio.mean(axis=1) for ratio in ratios)]
+        ratios = {"variance_ratio": plug_in / (records - 1), "variance_ratio_n": plug_in / records}
+    return errors, {"spread": errors**2} | ratios

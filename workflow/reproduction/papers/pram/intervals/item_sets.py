@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -19,12 +18,7 @@ from deniable.channels import KeepOrReplace, ProductChannel
 from deniable.estimation import confidence_intervals
 from deniable.sampling import multinomial
 
-from reproduction.study import Cell, Simulator
-
-MEASURES = (
-    *("support", "bias", "standard_error", "relative_error", "expected_relative_error"),
-    *("coverage_score", "coverage_wald", "coverage_bonferroni", "told_from_zero"),
-)
+from reproduction.study import Cell, Simulated, Simulator
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +27,16 @@ class PramItemSets(Simulator):
 
     `shares` are the proportions of the kinds. `chances`, shape (kinds, items), are the
     probabilities that they buy each item. Given the kind, items are independent.
+
+    Each output is a mean over the item sets of one size:
+
+    - ``support``, ``standard_error``: the true support; the estimated standard error;
+    - ``bias``: error in true standard errors;
+    - ``relative_error``: absolute error over the support;
+    - ``expected_relative_error``: the exact standard error, (1.3), over the support;
+    - ``coverage_score``, ``coverage_wald``: of single intervals for the population;
+    - ``coverage_bonferroni``: 1 if the intervals contain the supports for all kinds;
+    - ``told_from_zero``: whether the score interval is above 0.
     """
 
     shares: Floats
@@ -59,27 +63,13 @@ class PramItemSets(Simulator):
         order = np.argsort(-self.chances, axis=1, kind="stable")
         return [tuple(int(item) for item in sorted(row[:size])) for row in order]
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the name of each output of a `cell`: a mean over the item sets of one size.
-
-        - ``support``, ``standard_error``: the true support; the estimated standard error;
-        - ``bias``: error in true standard errors;
-        - ``relative_error``: absolute error over the support;
-        - ``expected_relative_error``: the exact standard error, (1.3), over the support;
-        - ``coverage_score``, ``coverage_wald``: of single intervals for the population;
-        - ``coverage_bonferroni``: 1 if the intervals contain the supports for all kinds;
-        - ``told_from_zero``: whether the score interval is above 0.
-        """
-        return [{"measure": measure} for measure in MEASURES]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         size, records = cell["size"], cell["records"]
         channel = ProductChannel((KeepOrReplace.of_epsilon(2, cell["epsilon"]),) * size)
         last = np.zeros((1, channel.size))
         last[0, -1] = 1.0
-        sets = self.favourites(size)
-        found = np.empty((len(sets), len(MEASURES), replicates))
-        for number, items in enumerate(sets):
+        sets, found = self.favourites(size), []
+        for items in sets:
             true = self.pattern_law(items)
             law, support = channel.reported(true), true[-1]
             spread = (law @ channel.solve(last)[0] ** 2 - support**2) / records
@@ -88,18 +78,19 @@ class PramItemSets(Simulator):
             score, wald = intervals(), intervals(method="wald")
             together = intervals(confidence=1 - (1 - 0.95) / len(sets))
             error = score.estimate[:, 0] - support
-            found[number] = [
-                np.full(replicates, support),
-                error / math.sqrt(spread),
-                score.standard_error[:, 0],
-                np.abs(error) / support,
-                np.full(replicates, math.sqrt(spread) / support),
-                score.cover(support)[:, 0],
-                wald.cover(support)[:, 0],
-                together.cover(support)[:, 0],
-                score.low[:, 0] > 0,
-            ]
-        means = found.mean(axis=0).T
-        at_once = MEASURES.index("coverage_bonferroni")
-        means[:, at_once] = found[:, at_once].min(axis=0)
-        return np.asarray(means)
+            found.append(
+                {
+                    "support": np.full(replicates, support),
+                    "bias": error / math.sqrt(spread),
+                    "standard_error": score.standard_error[:, 0],
+                    "relative_error": np.abs(error) / support,
+                    "expected_relative_error": np.full(replicates, math.sqrt(spread) / support),
+                    "coverage_score": score.cover(support)[:, 0],
+                    "coverage_wald": wald.cover(support)[:, 0],
+                    "coverage_bonferroni": together.cover(support)[:, 0],
+                    "told_from_zero": score.low[:, 0] > 0,
+                }
+            )
+        for measure in found[0]:
+            of = np.min if measure == "coverage_bonferroni" else np.mean
+            yield {"measure": measure}, of([each[measure] for each in found], axis=0)

@@ -12,7 +12,6 @@ are biased. Weights that depend on the relationship reveal it, with any channel.
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -24,67 +23,51 @@ from deniable.sampling import multinomial
 
 from reproduction.papers.pram.intervals.channels import TARGETS, setting
 from reproduction.papers.pram.names import EVERY
-from reproduction.study import Cell, Simulator
+from reproduction.study import Cell, Simulated, Simulator
 
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
 """Sizes of persons under ``pps`` by relationship, 1 for all others."""
-ESTIMATORS = {  # the measures of each estimator for the population
-    "hajek": ("coverage", "variance_ratio", "bias"),
-    "horvitz_thompson": ("coverage", "variance_ratio", "bias", "expected_bias"),
-    "unweighted": ("coverage", "bias", "expected_bias"),
-}
-OF_ALL_CATEGORIES = ("coverage", "variance_ratio")
-
-
-def _measures(target: Target, estimator: str) -> tuple[str, ...]:
-    return ESTIMATORS[estimator] if target == "population" else ("coverage",)
+ESTIMATORS, OF_ALL = ("hajek", "horvitz_thompson", "unweighted"), {"category": EVERY}
 
 
 @dataclass(frozen=True, eq=False)
 class PramWeights(Simulator):
-    """Simulator of weighted estimates and intervals on `data` with the attributes of Adult."""
+    """Simulator of weighted estimates and intervals on `data` with the attributes of Adult.
+
+    The measures are:
+
+    - ``coverage``: proportion of the categories with an interval that contains the true value;
+    - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``), mean
+      over categories, for the population;
+    - ``bias``: error of the estimate of a category, a proportion of the population;
+    - ``expected_bias``: the exact expectation of the error, except for ``hajek``, a ratio.
+    """
 
     data: Microdata
 
-    def outputs(self, cell: Cell) -> list[dict[str, Any]]:
-        """Return the names of each output of a `cell`: target, estimator, category, measure.
-
-        - ``coverage``: proportion of the categories with an interval that contains the true value;
-        - ``variance_ratio``: estimated over true variance (of the linearized ratio for ``hajek``),
-          mean over categories, for the population;
-        - ``bias``: error of the estimate of a category, a proportion of the population;
-        - ``expected_bias``: the exact expectation of the error, except for ``hajek``, a ratio.
-        """
+    def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
         _, labels, _ = setting(self.data, cell["channel"])
-        return [
-            {"target": target, "estimator": estimator, "category": category, "measure": measure}
-            for target, estimator in product(TARGETS, ESTIMATORS)
-            for measure in _measures(target, estimator)
-            for category in ([EVERY] if measure in OF_ALL_CATEGORIES else labels)
-        ]
-
-    def __call__(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Floats:
         design = self.setting(cell)
         true = design.draw(generator, replicates)
         reports = design.channel.randomize_counts(true, generator)
-        columns: list[Floats] = []
         for target, estimator in product(TARGETS, ESTIMATORS):
-            truth = design.proportions
+            found, truth = design.intervals(reports, target, estimator), design.proportions
             if target == "file":
                 truth = design.shares_of_file(true, estimator)
-            found = design.intervals(reports, target, estimator)
-            columns.append(found.cover(truth).mean(axis=1))
-            measures = _measures(target, estimator)
-            if "variance_ratio" in measures:
+            one = {"target": target, "estimator": estimator}
+            yield one | OF_ALL | {"measure": "coverage"}, found.cover(truth).mean(axis=1)
+            if target == "file":
+                continue
+            if estimator != "unweighted":
                 ratios = found.standard_error**2 / design.variance(estimator)
-                columns.append(ratios.mean(axis=1))
-            if "bias" in measures:
-                columns += [*(found.estimate - truth).T]
-            if "expected_bias" in measures:
-                expected = design.expected(estimator) - truth
-                columns += [np.full(replicates, each) for each in expected]
-        return np.column_stack(columns)
+                yield one | OF_ALL | {"measure": "variance_ratio"}, ratios.mean(axis=1)
+            errors = {"bias": (found.estimate - truth).T}
+            if estimator != "hajek":
+                errors["expected_bias"] = design.expected(estimator) - truth
+            for measure, columns in errors.items():
+                for label, values in zip(labels, columns, strict=True):
+                    yield one | {"category": label, "measure": measure}, values
 
     def setting(self, cell: Cell) -> "SurveyDesign":
         """Return the design of a `cell`."""
