@@ -208,9 +208,6 @@ class Utf8Stream(io.RawIOBase):
         self._ready, self.lines, self.quotes = b"", 0, 0
         self._ended = True  # whether the last read byte ends a line
 
-    def readable(self) -> bool:
-        return True
-
     def close(self) -> None:
         self._file.close()
         super().close()
