@@ -152,7 +152,7 @@ def test_a_block_counts_its_possible_cells_and_their_errors() -> None:
     compact = Block(Domain((Attribute("cell", tuple("abcdefg")),)), {}, np.full(7, 1 / 7))
     channel = make_plan(schema(), 3.0).protocol.channels[0]
     assert block.error(channel) == pytest.approx(compact.error(channel.inner), rel=1e-12)  # type: ignore[attr-defined]
-    assert block.number_of_shares(["age"]) == 3
+    assert block.expected(["age"])[-1] == 3
     # By hand: with a = (e - 1) / (e + 6), the variance of a cell is lambda / a^2 - pi.
     a = np.expm1(1.0) / (np.e + 6)
     by_hand = ((1 - 1 / 7 * (1 - a)) ** 2 / a**2 * 1 / 7 + 6 / 7 * ((1 - a) / 7 / a) ** 2) - 1 / 7

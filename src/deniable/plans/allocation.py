@@ -259,7 +259,7 @@ class _Curves:
             for each in new:
                 channel = choose(block, each, kind).channel
                 known[each] = np.array([block.second_moments(channel, part) for part in parts])
-            held = np.array([block.held(part) for part in parts])
+            held = np.array([block.expected(part)[0] for part in parts])
             at = np.array(sorted(known))
             added = np.log(np.maximum([known[each] - held for each in at], NEARLY_NONE**2 * held))
             if new:

@@ -96,6 +96,10 @@ class Block:
         )
         return reduce(_kron, weights)
 
+    def _of_all_cells(self, names: Sequence[str]) -> bool:
+        """Whether the `shares` of `names` are the cells: each cell is in one proportion, alone."""
+        return set(names) == set(self.names) and not self.points
+
     def second_moments(self, channel: Channel, names: Sequence[str]) -> float:
         """Return the sum over `shares` of `names` of second moments of one record's estimates.
 
@@ -104,16 +108,10 @@ class Block:
         channel.refuse_singular()
         fitted = channel.of_least_variance(self.fitting_prior)
         reported = fitted.reported(self.prior)
-        if set(names) == set(self.names) and not self.points:
+        if self._of_all_cells(names):
             return float(fitted.moments(reported, 2).sum())
         scores = fitted.solve(np.ascontiguousarray(self.shares(names).T))
         return float((scores**2).sum(axis=0) @ reported)
-
-    def squares(self, names: Sequence[str]) -> float:
-        """Return the sum over `shares` of `names` of the squared proportions under the prior."""
-        if set(names) == set(self.names) and not self.points:
-            return float(self.prior @ self.prior)
-        return float(((self.prior @ self.shares(names)) ** 2).sum())
 
     def error(self, channel: Channel) -> float:
         """Return n times the mean variance that a `channel` adds to estimated proportions.
@@ -123,25 +121,15 @@ class Block:
         table = ExpectedTable.of([self], self.names)
         return table.excess({(0, self.names): self.second_moments(channel, self.names)})
 
-    def number_of_shares(self, names: Sequence[str]) -> int:
-        """Return the number of `shares` of a table of attributes, `names`."""
-        if self.possible is not None:
-            return int(self.shares(names)[self.possible].any(axis=0).sum())
-        own = (each for each in self.part if each.name in names)
-        return math.prod(
-            self._shares_of(each).shape[1] if each.name in self.points else each.size
-            for each in own
-        )
-
-    def held(self, names: Sequence[str]) -> float:
-        """Return the mean number of the `shares` of `names` that contain a record."""
-        each_in = (
-            self._shares_of(each).sum(axis=1)
-            if each.name in names and each.name in self.points
-            else np.ones(each.size)
-            for each in self.part
-        )
-        return float(self.prior @ reduce(_kron, each_in))
+    def expected(self, names: Sequence[str]) -> tuple[float, float, int]:
+        """Return `held`, `squares` and `shares` of the `ExpectedTable` of `names`, by the prior."""
+        if self._of_all_cells(names):
+            held, squares = self.prior @ np.ones(self.part.size), self.prior @ self.prior
+            return float(held), float(squares), self.size
+        shares = self.shares(names)
+        held, squares = self.prior @ shares.sum(axis=1), ((self.prior @ shares) ** 2).sum()
+        possible = shares if self.possible is None else shares[self.possible]
+        return float(held), float(squares), int(possible.any(axis=0).sum())
 
 
 def _kron(first: Floats, second: Floats) -> Floats:  # of one type for mypy, unlike NumPy's
@@ -171,11 +159,12 @@ class ExpectedTable:
         """Return the table of some attributes, `names`, of the `blocks`."""
         own = [tuple(name for name in block.names if name in names) for block in blocks]
         parts = tuple((number, part) for number, part in enumerate(own) if part)
+        means = [blocks[number].expected(part) for number, part in parts]
         return cls(
             parts,
-            math.prod(blocks[number].held(part) for number, part in parts),
-            math.prod(blocks[number].squares(part) for number, part in parts),
-            math.prod(blocks[number].number_of_shares(part) for number, part in parts),
+            math.prod(held for held, *_ in means),
+            math.prod(squares for _, squares, _ in means),
+            math.prod(number for *_, number in means),
         )
 
     def excess(self, moments: Mapping[BlockPart, float], asked: float = 1.0) -> float:
