@@ -18,11 +18,12 @@ from deniable.privacy import (
     largest_ratio,
     whole_weights,
 )
-from deniable.randomized_response import Protocol
 
 if TYPE_CHECKING:
+    from deniable.plans.interface import Plan
     from deniable.pram import Stratum
     from deniable.privacy import Requirement
+    from deniable.randomized_response import Protocol
 
 MAX_CELLS_BY_ENTRY = 2**16
 """Entries of a matrix up to which each ratio is computed in fractions; that takes seconds."""
@@ -84,26 +85,20 @@ class Ratios:
         return found | {"holds": required.allows(self.ratio)}
 
 
-def audit_protocols(
-    protocols: "Mapping[Stratum, Protocol]",
-    target: float,
-    record: float,
-    by_attribute: Mapping[str, float],
-    required: "Requirement | None" = None,
-) -> pd.DataFrame:
-    """Audit the stated epsilons of a plan with these `protocols`.
+def audit_protocols(plan: "Plan", protocols: "Mapping[Stratum, Protocol]") -> pd.DataFrame:
+    """Audit the stated epsilons of a `plan` with these `protocols`, one per stratum.
 
     Ratios of probabilities are taken over all entries of a channel's columns, in fractions, without
     the channel's own epsilon; for a matrix of over 65,536 entries by the closed form of its kind.
     Independent randomized values compose exactly: ratios are multiplied, and the logarithm is
-    rounded up once. All `protocols` have the same clusters; without strata the only key is ().
+    rounded up once.
 
-    The requested epsilon of a record is `target`, the stated one `record`. `by_attribute` has the
-    stated epsilon of a change of one column alone, also of one that is released unchanged. There is
-    one row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a change of
-    one column), "record" or "record, target" (the requested epsilon). A requirement, `required`,
-    has rows with its name, and is compared with the ratios in fractions.
+    There is one row per claim, in the columns `AUDIT_COLUMNS`. ``unit`` is "block", "attribute" (a
+    change of one column, also of one that is released unchanged), "record" or "record, target" (the
+    requested epsilon). A requirement has rows with its name, and is compared with the ratios in
+    fractions.
     """
+    required, by_attribute = plan.requirement, plan.epsilon_by_changed_attribute()
     rows: list[dict[str, object]] = []
     worst: dict[str | None, Ratios] = {}
     for stratum, protocol in protocols.items():
@@ -122,8 +117,8 @@ def audit_protocols(
     for name in sorted(by_attribute, key=lambda each: each not in worst):
         own = worst.get(name, Ratios(None, math.inf, "released unchanged"))
         rows.append(own.row("attribute", name, by_attribute[name]))
-    rows.append(worst[None].row("record", "all attributes", record))
-    rows.append(worst[None].row("record, target", "all attributes", target))
+    rows.append(worst[None].row("record", "all attributes", plan.epsilon))
+    rows.append(worst[None].row("record, target", "all attributes", plan.target))
     if required is not None and required.of == "record":
         rows.append(worst[None].required_row("record", "all attributes", required))
     return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))

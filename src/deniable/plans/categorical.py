@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,13 +17,12 @@ from deniable.channels import (
     channel_from_json,
     channel_to_json,
     product_of_ratios,
-    rounded_up,
 )
 from deniable.errors import DeniableError, shown
 from deniable.plans.auditing import audit_protocols, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
-from deniable.plans.risks import invariant_risks
+from deniable.plans.risks import invariant_risks, sum_of_epsilons
 from deniable.randomized_response import Protocol, as_reports
 from deniable.records import Domain, Microdata, Rule, possible_cells
 from deniable.responses import ProtectedFormat, category_columns
@@ -299,14 +297,12 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
         return self.layout.table(drawn, passed)
 
     def audit(self) -> pd.DataFrame:
-        by_attribute = self.epsilon_by_changed_attribute()
-        target, required = self.target, self.requirement
-        found = audit_protocols(self.protocols, target, self.epsilon, by_attribute, required)
+        found = audit_protocols(self, self.protocols)
         if self.schema.unit is None:
             return found
         stated, most = self.guarantees[0], self.schema.records_per_unit
         (record,) = found[found["unit"] == "record"].to_dict("records")
-        exact = rounded_up(Fraction(record["exact_epsilon"]) * most)
+        exact = sum_of_epsilons([record["exact_epsilon"]] * most)
         shipped, way = record["shipped_epsilon"] * most, f"{most} x the record"
         row = audit_row("unit", stated.unit, stated.epsilon, exact, shipped, way)
         return pd.concat([found, pd.DataFrame([row])], ignore_index=True)

@@ -1,22 +1,20 @@
 """Published plans without their matrices, which the data owner keeps back ([pram], 2)."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
 from deniable.plans.kinds import KEPT_BACK
-from deniable.plans.risks import Guarantee, invariant_risks
+from deniable.plans.risks import Guarantee, invariant_risks, sum_of_epsilons
 from deniable.responses import ProtectedFormat, ProtectedRecords, category_columns, kept_back_table
 from deniable.sampling import RandomnessSource
 from deniable.schema import RecordBatch
@@ -53,7 +51,7 @@ class KeptBackPlan(Plan):
     @property
     def epsilon(self) -> float:
         """A bound on the epsilon of a record; only the data owner has the exact epsilon."""
-        return sum_of_bounds(self.bounds)
+        return sum_of_epsilons(self.bounds)
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -92,7 +90,7 @@ class KeptBackPlan(Plan):
             audit_row("block", name, bound, math.nan, math.nan, UNKNOWN)
             for name, bound in zip(self.unverifiable, self.bounds, strict=True)
         ]
-        total, way = sum_of_bounds(self.bounds), "sum of the bounds of all blocks"
+        total, way = self.epsilon, "sum of the bounds of all blocks"
         rows.append(audit_row("record, target", "all attributes", self.target, total, total, way))
         return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
 
@@ -116,8 +114,3 @@ class KeptBackPlan(Plan):
             weight=own.get("weight"),
             **fields,
         )
-
-
-def sum_of_bounds(bounds: Sequence[float]) -> float:
-    """Return the sum of `bounds` on epsilons, rounded up."""
-    return math.inf if math.inf in bounds else rounded_up(sum(map(Fraction, bounds), Fraction()))

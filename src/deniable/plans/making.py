@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -11,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import refuse_bad_budget, rounded_up
+from deniable.channels import refuse_bad_budget
 from deniable.errors import DeniableError, named_types, refuse_unknown, shown
 from deniable.plans.allocation import Split, allocate_to_blocks
 from deniable.plans.blocks import (
@@ -26,7 +25,7 @@ from deniable.plans.blocks import (
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, choose
 from deniable.plans.columns import ColumnsPlan
 from deniable.plans.interface import Order
-from deniable.plans.risks import BY_CURATOR, Origin
+from deniable.plans.risks import BY_CURATOR, Origin, sum_of_epsilons
 from deniable.privacy import Requirement
 from deniable.randomized_response import (
     Protocol,
@@ -139,7 +138,7 @@ def make_plan(
         blocks, kinds, target, split, stated, floor=floor, shares=shares, choose=chooser
     )
     if split == "each":
-        target = rounded_up(sum(map(Fraction, epsilons), Fraction()))
+        target = sum_of_epsilons(epsilons)
     released = [
         (block, chooser(block, own, kind, must=must))
         for block, own, kind, must in zip(blocks, epsilons, kinds, named, strict=True)

@@ -1,7 +1,7 @@
 """Guarantees of plans, and their risks, which the data owner must accept by name."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -85,6 +85,13 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
 
 
+def sum_of_epsilons(epsilons: Iterable[float | Fraction]) -> float:
+    """Return the sum of `epsilons`, rounded up; infinite if one of them is."""
+    if math.inf in (known := [*epsilons]):
+        return math.inf
+    return rounded_up(sum((Fraction(each) for each in known), Fraction()))
+
+
 def guarantee_of_unit(record: Guarantee, schema: Schema, strata: Sequence[str]) -> Guarantee:
     """Return the guarantee of a unit of the `schema`, from the one of a `record`.
 
@@ -92,8 +99,7 @@ def guarantee_of_unit(record: Guarantee, schema: Schema, strata: Sequence[str]) 
     randomized independently. The columns `strata` are released unchanged.
     """
     most, name = schema.records_per_unit, schema.unit.name if schema.unit else "respondent"
-    known = math.isfinite(record.epsilon)
-    total = rounded_up(Fraction(record.epsilon) * most if known else None)
+    total = sum_of_epsilons([record.epsilon] * most)
     stay = f", that stay in their strata of {' and '.join(strata)}" if strata else ""
     return replace(record, epsilon=total, unit=f"all records of one {name}, at most {most}{stay}")
 

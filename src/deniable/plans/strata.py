@@ -94,10 +94,6 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
             If a column or a stratum is unknown or missing, the plan is impossible, or not one of
             epsilon and retention is given.
         """
-        if isinstance(epsilon, Mapping):
-            epsilon = {name: epsilon_of_record(schema, each) for name, each in epsilon.items()}
-        elif epsilon is not None:
-            epsilon = epsilon_of_record(schema, epsilon)
         values = epsilon if retention is None else retention
         if values is None or (epsilon is not None and retention is not None):
             raise DeniableError("give an epsilon or a retention, one of them")
@@ -118,7 +114,8 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         for stratum, value in of_each.items():
             try:
                 if retention is None:
-                    protocols[stratum] = protocol_from_epsilon(rest, value, blocks)
+                    budget = epsilon_of_record(schema, value)
+                    protocols[stratum] = protocol_from_epsilon(rest, budget, blocks)
                 else:
                     channels = tuple(channel_of_retention(size, value) for size in sizes)
                     protocols[stratum] = Protocol(rest, blocks, channels)

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,7 @@ from deniable.idp.audit import (
 )
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
-from deniable.plans.risks import Guarantee
+from deniable.plans.risks import Guarantee, sum_of_epsilons
 
 UNIT = "the masked numbers of one record"
 UNITS = {CENTROID: "one centroid", CENTROIDS: "all centroids of one column", RECORD: UNIT}
@@ -92,13 +91,12 @@ def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:
         for name, own, found in columns:
             claimed, up = rounded_up(own), rounded_up(found)
             rows.append(audit_row("attribute", name, claimed, up, float(found), RECORDED))
-        total = sum(exact, Fraction(0))
-        up = rounded_up(total)
-        rows.append(audit_row("record", "all columns", stated, up, float(total), RECORDED))
+        total, up = float(sum(exact)), sum_of_epsilons(exact)
+        rows.append(audit_row("record", "all columns", stated, up, total, RECORDED))
     for each in verdicts(mechanism):
         proved = math.nan if each.proved_epsilon is None else each.proved_epsilon
         if mechanism.k is None and each.holds:
-            proved = rounded_up(sum(recorded_epsilons(mechanism), Fraction(0)))
+            proved = sum_of_epsilons(recorded_epsilons(mechanism))
         kind = "exact"
         if mechanism.k is not None and not math.isinf(proved):
             kind = "proved" if each.holds else "lower bound"

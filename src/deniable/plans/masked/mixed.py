@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -12,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.channels import rounded_up
 from deniable.errors import DeniableError
 from deniable.plans.auditing import audit_row
 from deniable.plans.categorical import CategoricalPlan
@@ -20,7 +18,7 @@ from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import UNIT as UNIT_OF_RECORDS, Plan, Watch
 from deniable.plans.kinds import plan_class
 from deniable.plans.masked.plan import MaskedPlan
-from deniable.plans.risks import BY_CURATOR, Guarantee, Origin, released_columns
+from deniable.plans.risks import BY_CURATOR, Guarantee, Origin, released_columns, sum_of_epsilons
 from deniable.responses import MixedResponses, counts_in, with_counts
 from deniable.sampling import KeyedDraws, RandomnessSource
 from deniable.schema import RecordBatch, Schema
@@ -90,7 +88,7 @@ class MixedPlan(Plan):
         columns = [own.get(each.name, each) for each in schema.columns]
         return cls(
             schema.model_copy(update={"columns": columns}),
-            _added(numbers.target, categories.target),
+            sum_of_epsilons([numbers.target, categories.target]),
             replace(numbers, order=order, part=part),
             categories,
             chosen_from=_origin(numbers, categories),
@@ -100,7 +98,7 @@ class MixedPlan(Plan):
         )
 
     def _sum(self, name: str) -> float:
-        return _added(getattr(self.numbers, name), getattr(self.categories, name))
+        return sum_of_epsilons(getattr(own, name) for own in (self.numbers, self.categories))
 
     @cached_property
     def epsilon(self) -> float:
@@ -204,7 +202,7 @@ class MixedPlan(Plan):
         """Audit both parts, and the sums of their independently computed epsilons of a record."""
         parts = {"numbers": self.numbers.audit(), "categories": self.categories.audit()}
         records = [table[table["unit"] == "record"].iloc[0] for table in parts.values()]
-        exact = _added(*(float(row["exact_epsilon"]) for row in records))
+        exact = sum_of_epsilons(float(row["exact_epsilon"]) for row in records)
         shipped = sum(float(row["shipped_epsilon"]) for row in records)
         row = audit_row("record", "all columns", self.epsilon, exact, shipped, "sum of both parts")
         for name, table in parts.items():
@@ -242,10 +240,3 @@ class MixedPlan(Plan):
 
 def _origin(numbers: MaskedPlan, categories: CategoricalPlan[Any]) -> Origin:
     return BY_CURATOR if numbers.chosen_from == BY_CURATOR else categories.chosen_from
-
-
-def _added(first: float, second: float) -> float:
-    """Return the sum of two epsilons, rounded up; infinite if one of them is."""
-    if math.isinf(first) or math.isinf(second):
-        return math.inf
-    return rounded_up(Fraction(first) + Fraction(second))

@@ -48,7 +48,6 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
     """
 
     kind: ClassVar[str] = "questionnaire"
-    row_by_row = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,8 +9,8 @@ from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.plans.blocks import group_columns, weighted_cells
-from deniable.plans.kept_back import sum_of_bounds
 from deniable.plans.making import refuse_weights
+from deniable.plans.risks import sum_of_epsilons
 from deniable.plans.settings.matrices import PramMatrix
 from deniable.plans.settings.shared import PlanInputs
 from deniable.plans.strata import strata_of
@@ -69,7 +69,7 @@ def through_matrices(
     protocol = StratifiedProtocol(domain, strata, protocols, matrix.is_invariant)
     bounds = matrix.bounds(blocks)
     return protocol, {
-        "target": sum_of_bounds(bounds) if bounds else protocol.epsilon,
+        "target": sum_of_epsilons(bounds) if bounds else protocol.epsilon,
         "why": (f"{matrix.kind}: as requested",) * len(blocks),
         "chosen_from": matrix.origin,
         "weight": weight if matrix.is_invariant else None,
