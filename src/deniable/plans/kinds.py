@@ -17,18 +17,13 @@ if TYPE_CHECKING:  # the check of a config needs no computation
     from deniable.plans.settings import PlanOptions
 
 MANUAL = "docs/options.md describes every option"
-
-
 KINDS: Mapping[str, tuple[str, str]] = {
     "columns": ("columns:ColumnsPlan", "settings.columns:ColumnsSettings"),
     "strata": ("strata:StrataPlan", "settings.columns:StrataSettings"),
     "masked": ("masked.plan:MaskedPlan", "masked.settings:MaskedSettings"),
     "mixed": ("masked.mixed:MixedPlan", "masked.settings:MixedSettings"),
     "collected": ("collected.plan:CollectedPlan", "collected.settings:CollectedSettings"),
-    "questionnaire": (
-        "questionnaire.plan:QuestionnairePlan",
-        "settings.columns:QuestionnaireSettings",
-    ),
+    "questionnaire": ("questionnaire:QuestionnairePlan", "settings.columns:QuestionnaireSettings"),
 }
 """The plan and the settings of each kind, as "module:class" in `deniable.plans`."""
 KEPT_BACK = "kept_back"  # the kind of a published plan without its matrices, which has no settings
