@@ -1,7 +1,7 @@
 """Allocate an epsilon to blocks: evenly, by their sizes, or for the least error of tables."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, get_args
@@ -162,10 +162,12 @@ def _optimum(
     room = budget - sum(low.values())
     searched = [low | {free[0]: low[free[0]] + room}]
     if len(free) > 1 and room > 0:
-        curves = _Curves([(*blocks[number], number) for number in free], parts)
+        own = [_Curve(*blocks[at], [names for of, names in parts if of == at]) for at in free]
+        curve_of = {each.about: each for each in own}  # equal blocks share a curve
+        curves = [curve_of[each.about] for each in own]
         bounds = np.array([low[number] for number in free]), room
         begin = [np.array([start[number] for number in free]) for start in starts]
-        optima = _optima(curves, expected, fixed, bounds, begin)
+        optima = _optima(curves, parts, expected, fixed, bounds, begin)
         searched = [low | dict(zip(free, each.tolist(), strict=True)) for each in optima]
     for each in searched:
         found.append(dict(zip(each, allocate(budget, [*each.values()]), strict=True)))
@@ -173,7 +175,8 @@ def _optimum(
 
 
 def _optima(
-    curves: "_Curves",
+    curves: "Sequence[_Curve]",
+    parts: Sequence[BlockPart],
     expected: Sequence[ExpectedTable],
     fixed: Mapping[BlockPart, float],
     bounds: tuple[Floats, float],
@@ -181,28 +184,34 @@ def _optima(
 ) -> list[Floats]:
     """Return one optimum of the interpolated error for each of the `starts`.
 
-    The `bounds` are the least epsilons, and the epsilon that they leave.
+    There is one of `curves` for each block, with its `parts` in order. The `bounds` are the least
+    epsilons, and the epsilon that they leave.
     """
     contained = scipy.sparse.csr_array(
-        [[float(part in table.parts) for part in curves.parts] for table in expected]
+        [[float(part in table.parts) for part in parts] for table in expected]
     )
     constant = np.array(
         [math.prod(fixed.get(part, 1.0) for part in each.parts) / each.shares for each in expected]
     )
     added_to = sum(table.held / table.shares for table in expected if table.parts)
+    block_of = np.repeat(np.arange(len(curves)), [len(each.parts) for each in curves])
     low, room = bounds
     low = low + MIN_PROPORTION * room / low.size
     room *= 1 - MIN_PROPORTION
 
     def loss(logits: Floats) -> tuple[float, Floats]:
         weights = scipy.special.softmax(logits)
-        moments, slopes = curves.at(low + room * weights)
+        found = map(_Curve.at, curves, low + room * weights)
+        moments, slopes = map(np.concatenate, zip(*found, strict=True))
         terms = constant * np.exp(np.asarray(contained @ np.log(moments)))
         added = max(float(terms.sum()) - added_to, TINY)
-        slope = np.bincount(curves.blocks, np.asarray(contained.T @ terms) / moments * slopes)
+        slope = np.bincount(block_of, np.asarray(contained.T @ terms) / moments * slopes)
         return math.log(added), room * weights * (slope - weights @ slope) / added
 
-    curves.compute([np.geomspace(each, each + room, POINTS) for each in low])
+    def computed(epsilons: Iterable[Floats]) -> list[bool]:
+        return list(map(_Curve.compute, curves, epsilons))
+
+    computed(np.geomspace(each, each + room, POINTS) for each in low)
     begin = [np.log(np.maximum((start - low) / room, MIN_PROPORTION)) for start in starts]
     generator, optima = np.random.default_rng(0), list[Floats]()
     for near, spread, wide in ROUNDS:
@@ -212,81 +221,68 @@ def _optima(
         best = min(searches, key=lambda each: float(each.fun)).x
         optima.append(low + room * scipy.special.softmax(best))
         centers = [float(f"{each:.3g}") for each in optima[-1]]
-        rough = curves.compute([each * np.exp([-near, 0.0, near]) for each in centers])
+        rough = computed(each * np.exp([-near, 0.0, near]) for each in centers)
         dense = np.exp(np.linspace(-wide, wide, DENSE))
-        curves.compute(
-            [each * dense[: off * DENSE] for each, off in zip(centers, rough, strict=True)]
-        )
+        computed(each * dense[: off * DENSE] for each, off in zip(centers, rough, strict=True))
         for _ in range(HALVINGS * any(rough)):
-            curves.compute(curves.jumps())
+            computed([each.jumps() for each in curves])
         begin = [best, *best + generator.normal(0, spread, (STARTS * any(rough), best.size))]
     return optima
 
 
-class _Curves:
-    """Second moments of the `parts` of blocks by epsilon, between computed ones interpolated.
+class _Curve:
+    """Second moments of the `parts` of a block by epsilon, between computed ones interpolated.
 
-    What randomization adds to a moment is interpolated, in logarithms. Equal blocks share a curve.
+    What randomization adds to a moment is interpolated, in logarithms.
     """
 
-    def __init__(
-        self, blocks: Sequence[tuple[Block, str, int]], parts: Sequence[BlockPart]
-    ) -> None:
-        self.parts = parts
-        position = {number: at for at, (*_, number) in enumerate(blocks)}
-        self.blocks = [position[number] for number, _ in parts]  # of the block of each part
-        self._known = dict[Any, dict[float, Floats]]()
-        self._of = []
-        for block, kind, number in blocks:
-            own = [names for each, names in parts if each == number]
-            shapes = [
-                (each.size, block.points.get(each.name), *(each.name in names for names in own))
-                for each in block.part
-            ]
-            flags = block.possible is not None and block.possible.tobytes()
-            others = (flags, block.categories_only, block.beyond)
-            about = (kind, *shapes, block.prior.tobytes(), *others)
-            self._known.setdefault(about, {})
-            self._of.append((about, block, BEST if kind == DESIGNED else kind, own))
-        self._fitted = dict[Any, Any]()
+    def __init__(self, block: Block, kind: str, parts: Sequence[tuple[str, ...]]) -> None:
+        self._block, self._kind, self.parts = block, kind, parts
+        self._held = np.array([block.expected(part)[0] for part in parts])
+        self._known = dict[float, Floats]()
+        self._fitted: Any = None
+        self._slope: Any = None
 
-    def compute(self, epsilons: Sequence[Floats]) -> list[bool]:
-        """Compute the moments at `epsilons` of each block; return where the curve was far off."""
-        far = []
-        for (about, block, kind, parts), own in zip(self._of, epsilons, strict=True):
-            known, before = self._known[about], self._fitted.get(about)
-            new = [each for each in {min(each, MAX_EPSILON) for each in own} if each not in known]
-            for each in new:
-                channel = choose(block, each, kind).channel
-                known[each] = np.array([block.second_moments(channel, part) for part in parts])
-            held = np.array([block.expected(part)[0] for part in parts])
-            at = np.array(sorted(known))
-            added = np.log(np.maximum([known[each] - held for each in at], NEARLY_NONE**2 * held))
-            if new:
-                curve = scipy.interpolate.PchipInterpolator(np.log(at), added)
-                self._fitted[about] = held, curve, curve.derivative()
-            off = np.abs(before[1](np.log(at)) - added).max() if before else 0.0
-            far.append(bool(off > ROUGH))
-        return far
+    @property
+    def about(self) -> tuple[Any, ...]:
+        """A description that equal curves share."""
+        block = self._block
+        shapes = [
+            (each.size, block.points.get(each.name), *(each.name in names for names in self.parts))
+            for each in block.part
+        ]
+        flags = block.possible is not None and block.possible.tobytes()
+        others = (flags, block.categories_only, block.beyond)
+        return (self._kind, *shapes, block.prior.tobytes(), *others)
 
-    def jumps(self) -> list[Floats]:
-        """Return the middles of short intervals in which the curve of each block seems to jump."""
-        middles = []
-        for about, *_ in self._of:
-            at = np.log(sorted(self._known[about]))
-            widths, steps = np.diff(at), np.diff(self._fitted[about][1](at)[:, 0])
-            slopes = steps / widths
-            jump = (widths < 0.1) & ((slopes > 0) | (slopes < 4 * np.median(slopes)))
-            middles.append(np.exp(at[:-1] + widths / 2)[jump])
-        return middles
+    def compute(self, epsilons: Floats) -> bool:
+        """Compute the moments at `epsilons`; return whether the curve was far off."""
+        before, block = self._fitted, self._block
+        new = {min(each, MAX_EPSILON) for each in epsilons} - {*self._known}
+        if not new:
+            return False
+        for each in new:
+            channel = choose(block, each, BEST if self._kind == DESIGNED else self._kind).channel
+            moments = [block.second_moments(channel, part) for part in self.parts]
+            self._known[each] = np.array(moments)
+        at = np.array(sorted(self._known))
+        least = NEARLY_NONE**2 * self._held
+        added = np.log(np.maximum([self._known[each] - self._held for each in at], least))
+        self._fitted = scipy.interpolate.PchipInterpolator(np.log(at), added)
+        self._slope = self._fitted.derivative()
+        return bool(before and np.abs(before(np.log(at)) - added).max() > ROUGH)
 
-    def at(self, epsilons: Floats) -> tuple[Floats, Floats]:
-        """Return the moments of all parts at the `epsilons`, one per block, and their slopes."""
-        moments, slopes = [], []
-        for (about, *_), epsilon in zip(self._of, epsilons, strict=True):
-            held, curve, derivative = self._fitted[about]
-            at = np.log(min(epsilon, MAX_EPSILON))
-            added = np.exp(curve(at))
-            moments.append(held + added)
-            slopes.append(added * derivative(at) / epsilon * (epsilon < MAX_EPSILON))
-        return np.concatenate(moments), np.concatenate(slopes)
+    def jumps(self) -> Floats:
+        """Return the middles of short intervals in which the curve seems to jump."""
+        at = np.log(sorted(self._known))
+        widths, steps = np.diff(at), np.diff(self._fitted(at)[:, 0])
+        slopes = steps / widths
+        jump = (widths < 0.1) & ((slopes > 0) | (slopes < 4 * np.median(slopes)))
+        return np.asarray(np.exp(at[:-1] + widths / 2)[jump])
+
+    def at(self, epsilon: float) -> tuple[Floats, Floats]:
+        """Return the moments at an `epsilon`, and their slopes."""
+        at = np.log(min(epsilon, MAX_EPSILON))
+        added = np.exp(self._fitted(at))
+        slopes = added * self._slope(at) / epsilon * (epsilon < MAX_EPSILON)
+        return self._held + added, slopes
