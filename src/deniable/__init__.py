@@ -19,8 +19,8 @@ Import the names for your own programs from here. Each is loaded when it is firs
   `find_breaches`, `largest_posterior`, `smallest_posterior`, `largest_parity`
 - tables: `Independence`, `two_step_estimate`, `consistent_tables`, `channel_test`
 - protocols: `protocol_from_epsilon`, `rr_independent`, `rr_joint`, `rr_clusters`,
-  `cluster_attributes`, `adjust`, `audit_attribute`, `audit_cluster`; for item sets
-  `item_set_supports`, `rule_confidences`, `frequent_item_sets`; with messages between parties
+  `cluster_attributes`, `adjust`, `audit_cluster`; for item sets `item_set_supports`,
+  `rule_confidences`, `frequent_item_sets`; with messages between parties
   `Client`, `Aggregator`, `Server`, `run_rrba`
 - optimized matrices: `Requirements` and `Cost`, for `deniable.design.design`
 - errors: `DeniableError`, the base class of all others

@@ -77,7 +77,6 @@ from .privacy import (
 )
 from .randomized_response import (
     adjust as adjust,
-    audit_attribute as audit_attribute,
     audit_cluster as audit_cluster,
     cluster_attributes as cluster_attributes,
     protocol_from_epsilon as protocol_from_epsilon,

@@ -15,7 +15,6 @@ from deniable.errors import DeniableError
 from deniable.randomized_response import audit as multirr_audit
 from deniable.randomized_response.audit import (
     Finding,
-    audit_attribute,
     audit_cluster,
     audit_multirr,
     claimed_odds,
@@ -163,7 +162,7 @@ def test_the_audit_of_an_attribute_is_that_of_brute_force(
     size: int, p: str, reading: Reading
 ) -> None:
     rows = printed_rows(size, Fraction(p), reading)
-    finding = audit_attribute(size, p, reading)
+    finding = audit_cluster((size,), p, reading)
     worst = max(max(column) / min(column) for column in zip(*rows, strict=True))
     assert finding.exact == log_rounded_up(worst)
     assert finding.holds
@@ -171,10 +170,10 @@ def test_the_audit_of_an_attribute_is_that_of_brute_force(
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_an_attribute_of_one_category_tells_nothing(reading: Reading) -> None:
-    assert audit_attribute(1, "0.3", reading) == Finding(0.0, 0.0, 0.0)
+    assert audit_cluster((1,), "0.3", reading) == Finding(0.0, 0.0, 0.0)
     for mechanism in CLUSTER_MECHANISMS:
         beside = audit_cluster((1, 3), "0.3", reading, mechanism)
-        alone = audit_attribute(3, "0.3", reading)
+        alone = audit_cluster((3,), "0.3", reading)
         assert beside.exact == alone.exact
         assert beside.claimed == pytest.approx(alone.claimed, rel=1e-12)
         assert audit_cluster((1, 3), "0.3", reading, mechanism, 0).exact == 0
@@ -225,10 +224,10 @@ def test_a_matrix_that_ships_and_is_not_the_one_defined_is_found(monkeypatch) ->
     def wrong(sizes: Sequence[int], *how: object) -> KeepOrReplace:
         return KeepOrReplace.uniform(sizes[0], keep=0.9)
 
-    assert audit_attribute(7, "0.3", "printed").holds
+    assert audit_cluster((7,), "0.3", "printed").holds
     monkeypatch.setattr(multirr_audit, "cluster_channel", wrong)
     audit_cluster.cache_clear()
-    finding = audit_attribute(7, "0.3", "printed")
+    finding = audit_cluster((7,), "0.3", "printed")
     audit_cluster.cache_clear()
     assert finding.exact == pytest.approx(finding.claimed)
     assert finding.shipped == pytest.approx(np.log(1 + 7 * 9))
@@ -244,7 +243,7 @@ def test_odds_by_hand() -> None:
 
 
 def test_an_attribute_of_any_size_is_audited() -> None:
-    found = audit_attribute(1001, "0.5", "keep")
+    found = audit_cluster((1001,), "0.5", "keep")
     # P[x, x] / P[y, x] = (1/2 + 1/2 / 1001) / (1/2 / 1001)
     assert found.exact == log_rounded_up(Fraction(1002))
     assert found.claimed == pytest.approx(found.exact, rel=1e-14)

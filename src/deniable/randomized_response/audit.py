@@ -56,31 +56,22 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
     return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
 
-@named_types
-def audit_attribute(size: int, p: str, reading: Reading) -> Finding:
-    """Return the claimed, exact and floating-point epsilon of an attribute's RR matrix (6.3.1).
-
-    `size` and `reading` are as in `rr_channel`; `p` is exact decimal text.
-    """
-    return audit_cluster((size,), p, reading, "kronecker")
-
-
 @functools.cache
 @named_types
 def audit_cluster(
     sizes: tuple[int, ...],
     p: str,
     reading: Reading,
-    mechanism: ClusterMechanism,
+    mechanism: ClusterMechanism = "kronecker",
     changed: int | None = None,
 ) -> Finding:
     """Return the epsilons of a cluster's matrix (6.3.2), if all attributes change or only one.
 
-    The attributes have `sizes` categories. Two or more attributes have at most 1,000 cells. `p` and
-    `reading` are as in `audit_attribute`, the `mechanism` as in
-    `deniable.randomized_response.protocols.cluster_channel`. `changed` is the position of the only
-    attribute that changes; by default all change. The claim for one attribute is its own epsilon,
-    because of the "equal risk" of RR-Clusters and RR-Independent by attribute.
+    The attributes have `sizes` categories. Two or more attributes have at most 1,000 cells; one
+    attribute has its RR matrix (6.3.1). `reading` is as in `rr_channel`, and `p` is exact decimal
+    text. The `mechanism` is as in `deniable.randomized_response.cluster_channel`. `changed` is the
+    position of the only attribute that changes; by default all change. The claim for one attribute
+    is its own epsilon, because of the "equal risk" of RR-Clusters and RR-Independent by attribute.
     """
     exact_p, cells = as_written(p), math.prod(sizes)
     if cells > MAX_AUDITED_MATRIX and len(sizes) > 1:

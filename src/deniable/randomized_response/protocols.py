@@ -331,34 +331,25 @@ def as_reports(part: Domain, channel: Channel) -> Domain:
     """Return the domain of the randomized values of attributes, `part`, through one `channel`.
 
     If the values are categories of these attributes, it is `part`. Otherwise it is one attribute
-    that has the names of all of them, and one category per randomized value (see `report_labels`).
-    """
-    if channel.returns_categories:
-        return part
-    labels = report_labels(channel, part.cell_labels())
-    return Domain((Attribute(" x ".join(part.names), tuple(labels)),))
-
-
-def report_labels(channel: Channel, categories: Sequence[str]) -> list[str]:
-    """Return a name for each randomized value of a `channel`: its most probable `categories`.
-
-    These categories give the value the highest probability. If such names are long or ambiguous,
+    that has the names of all of them, and one category per randomized value. The name of a value
+    has the categories that give it the highest probability. If such names are long or ambiguous,
     the values are numbered from 1.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from deniable.channels import DenseChannel
-    >>> pairs = DenseChannel(np.array([[0.4, 0.4, 0.2], [0.4, 0.2, 0.4], [0.2, 0.4, 0.4]]))
-    >>> report_labels(pairs, ["red", "green", "blue"])
-    ['red | green', 'red | blue', 'green | blue']
+    >>> from deniable.channels import SubsetSelection
+    >>> colours = Domain((Attribute("colour", ("red", "green", "blue")),))
+    >>> as_reports(colours, SubsetSelection(3, 2, 0.8))["colour"].categories
+    ('red | green', 'red | blue', 'green | blue')
     """
-    numbers = [str(number) for number in range(1, channel.reports + 1)]
-    if channel.size * channel.reports > MAX_MATRIX_ENTRIES:
-        return numbers
-    labels = []
-    for column in channel.matrix().T:
-        likeliest = [categories[u] for u in (column == column.max()).nonzero()[0]]
-        labels.append(OF_ALL if len(likeliest) == len(categories) else BETWEEN.join(likeliest))
-    clear = len(set(labels)) == len(labels) and max(map(len, labels)) <= LONGEST_LABEL
-    return labels if clear else numbers
+    if channel.returns_categories:
+        return part
+    labels = [str(number) for number in range(1, channel.reports + 1)]
+    if channel.size * channel.reports <= MAX_MATRIX_ENTRIES:
+        categories, named = part.cell_labels(), []
+        for column in channel.matrix().T:
+            likeliest = [categories[u] for u in (column == column.max()).nonzero()[0]]
+            named.append(OF_ALL if len(likeliest) == len(categories) else BETWEEN.join(likeliest))
+        if len(set(named)) == len(named) and max(map(len, named)) <= LONGEST_LABEL:
+            labels = named
+    return Domain((Attribute(" x ".join(part.names), tuple(labels)),))
