@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_a_client_that_answers_about_one_table_uses_the_epsilon_of_one_answer() 
 def test_a_requested_epsilon_of_a_record_is_met_and_never_exceeded(
     epsilon: float, floor: float | None, answers: Any
 ) -> None:
-    keep_of = keep_for_record(epsilon, floor)
+    keep_of = partial(keep_for_record, epsilon=epsilon, floor=floor)
     design = design_collection(DOMAIN, 2, answers, keep_of, floor)
     for number in range(len(design.questions)):
         assert epsilon * (1 - 1e-9) <= design.client_epsilon(number) <= epsilon

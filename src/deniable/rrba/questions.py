@@ -224,16 +224,12 @@ def guaranteed(floor: float | None) -> float:
     return 1.0 if floor is None else floor * (1 - FLOOR_ROUNDING)
 
 
-def keep_for_record(epsilon: float, floor: float | None) -> Callable[[Sequence[int]], float]:
-    """Return a function from the sizes of a question's tables to p for `epsilon` of a record.
+def keep_for_record(sizes: Sequence[int], epsilon: float, floor: float | None) -> float:
+    """Return p of a question with tables of these `sizes` for an `epsilon` of a record.
 
     Tables of one cell reveal nothing; their p is 1/2. See `CollectionDesign` for `floor`.
     """
-
-    def keep_of(sizes: Sequence[int]) -> float:
-        return keep_for_epsilon(sizes, epsilon, guaranteed(floor)) if max(sizes) > 1 else 0.5
-
-    return keep_of
+    return keep_for_epsilon(sizes, epsilon, guaranteed(floor)) if max(sizes) > 1 else 0.5
 
 
 def fewest_views(attributes: int, size: int) -> int:

@@ -161,11 +161,9 @@ class CollectedPlan(Plan):
             refuse_bad_budget(epsilon)
             if floor == 0:
                 raise DeniableError("with floor 0 no epsilon can be requested; give p")
-            keep_of = keep_for_record(epsilon, floor)
-        else:
 
-            def keep_of(_: Sequence[int]) -> float:
-                return keep or 0.0
+        def keep_of(sizes: Sequence[int]) -> float:
+            return keep or 0.0 if epsilon is None else keep_for_record(sizes, epsilon, floor)
 
         design = design_collection(schema.domain(), size, answers, keep_of, floor, block, update)
         target = _record_epsilon(design) if epsilon is None else epsilon

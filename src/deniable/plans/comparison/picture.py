@@ -1,7 +1,6 @@
 """Figure of a comparison: ± points against exact epsilon, one line per mechanism and allocation."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -72,15 +71,12 @@ def _scaled(axis: Axes, points: Floats, epsilons: list[float]) -> None:
     """Set logarithmic scales of an `axis`, with few ticks, for errors in `points`."""
     shown = points[np.isfinite(points) & (points > 0)]
     low, high = shown.min() / 1.3, min(shown.max() * 1.3, max(MAX_POINTS, shown.min() * 4))
-    ticks = [tick for tick in _round_numbers(low) if low <= tick <= high]
+    start = math.floor(math.log10(low))
+    numbers = (float(f"{n}e{power}") for power in range(start, start + 7) for n in (1, 2, 5))
+    ticks = [tick for tick in numbers if low <= tick <= high]
     every = math.ceil(len(ticks) / MAX_TICKS)
     style.log_scale(axis.yaxis, ticks[::every], style.as_number)
     axis.set_ylim(low, high)
     apart = [each for each in epsilons if each == epsilons[-1] or each < epsilons[-1] / 1.4]
     style.log_scale(axis.xaxis, apart[:: math.ceil(len(apart) / MAX_TICKS)], style.as_number)
     style.gridded(axis)
-
-
-def _round_numbers(low: float) -> Iterator[float]:
-    start = math.floor(math.log10(low))
-    return (float(f"{digit}e{power}") for power in range(start, start + 7) for digit in (1, 2, 5))
