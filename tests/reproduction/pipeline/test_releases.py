@@ -106,7 +106,6 @@ def test_a_file_of_your_own_is_read_where_it_lies() -> None:
     given = releases({"name": "own", "mode": "test", "file": file, "plan": COLUMNS})
     assert given.plan_inputs("own")["schema"] == ["in/people.yaml"]
     assert given.draw_inputs("own")["records"] == ["in/people.csv"]
-    assert given.data_sets() == set()
     by_plan = {"name": "own", "mode": "test", "file": {"path": "p.csv"}, "plan": "in/plan.json"}
     inputs = releases(by_plan).plan_inputs("own")
     assert (inputs["schema"], inputs["files"]) == ([], ["in/plan.json"])

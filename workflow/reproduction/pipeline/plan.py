@@ -140,7 +140,7 @@ class RunPlan:
 
     def sources(self) -> list[str]:
         """Return the files with the sources of the data sets that the run reads."""
-        read = _studied_data(self.config) | self.releases.data_sets()
+        read = _studied_data(self.config) | {each.data for each in self.config.releases}
         return sorted({self.source(name) for name in self.datasets if name in read})
 
     def source(self, dataset: str) -> str:

@@ -107,10 +107,6 @@ class Releases:
             "after": self._earlier(self[name]),
         }
 
-    def data_sets(self) -> set[str]:
-        """Return the names of the data sets that releases are made from."""
-        return {each.data for each in self.settings if each.data is not None}
-
     def refuse_production(self) -> None:
         """Raise a `ConfigError` if there is a production release, because jobs share no folder."""
         for name in (each.name for each in self.settings if not each.test):

@@ -49,11 +49,11 @@ class ClusterQueries(shared.OfTrueRecords):
             found = shared.of_all_attributes(errors, sets, generator, self.chances(cell, sets))
             yield {}, found[:, 0]
             return
-
-        def alone(names: tuple[str, ...], runs: int) -> Floats:
-            return self.errors(cell, protocols, generator, runs)(names)
-
-        yield {}, shared.of_random_attributes(alone, sets, generator, replicates)[:, 0]
+        drawn, found = generator.choice(len(sets), size=replicates), np.empty(replicates)
+        for number in np.unique(drawn):
+            runs = np.flatnonzero(drawn == number)
+            found[runs] = self.errors(cell, protocols, generator, runs.size)(sets[number])[:, 0]
+        yield {}, found
 
     def errors(
         self,

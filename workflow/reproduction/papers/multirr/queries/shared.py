@@ -112,20 +112,3 @@ def of_all_attributes(
         return found
     drawn = generator.choice(len(sets), size=(len(found), 1, len(sets)), p=chances)
     return np.take_along_axis(found, np.broadcast_to(drawn, found.shape), axis=-1)
-
-
-def of_random_attributes(
-    errors: Callable[[tuple[str, ...], int], Floats],
-    sets: Sequence[tuple[str, ...]],
-    generator: np.random.Generator,
-    replicates: int,
-) -> Floats:
-    """Return the errors about one random set of attributes in each of the `replicates`.
-
-    The `generator` draws from `sets`. `errors` returns the results about some attributes for a
-    number of replicates, shape (replicates, ...).
-    """
-    asked = generator.choice(len(sets), size=replicates)
-    runs = [np.flatnonzero(asked == number) for number in range(len(sets))]
-    found = [errors(names, of.size) for names, of in zip(sets, runs, strict=True) if of.size]
-    return np.concatenate(found)[np.argsort(np.concatenate(runs))]
