@@ -23,7 +23,7 @@ class RandomSource(Protocol):
         """Return `size` uniform integers in `low` .. `high` - 1."""
 
 
-class SystemRandomSource(RandomSource):
+class SystemRandomSource:
     """The operating system's cryptographic generator, for releases of real data.
 
     It has no seed, and no state that could be stored, so two randomizations differ.
@@ -33,6 +33,7 @@ class SystemRandomSource(RandomSource):
         return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
 
     def random(self, size: int) -> Floats:
+        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
         return np.asarray((self._words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
     def integers(self, low: int, high: int, size: int) -> Counts:
