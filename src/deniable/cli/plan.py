@@ -73,8 +73,9 @@ def run(options: argparse.Namespace) -> None:
     data = RecordsFile.open(options.data, schema) if options.data else None
     plan = (_by_settings if options.settings else _by_options)(options, schema, data)
     plan = plan if options.author is None else replace(plan, author=options.author)
-    needed = [*_records_needed(plan, options), *_expected(plan, options, schema)]
-    needed += _shuffled(plan, options.records)
+    needed = [] if options.for_error is None else _records_needed(plan, options)
+    if options.records is not None:
+        needed += [*_expected(plan, options, schema), *_shuffled(plan, options.records)]
     write_plan(options.out, plan)
     unique = [] if data is None else _unique_weights(plan, data)
     print("\n".join([*_text(plan), *unique, *needed, "", f"written: {options.out}"]))
@@ -188,8 +189,6 @@ def _part(given: str | None) -> Part | None:
 
 
 def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
-    if options.for_error is None:
-        return []
     table = records_for_error(plan, options.for_error, options.table or ())
     for name in table.columns[1:]:
         digits = "{:,.3f}" if name == "propagation" else "{:,.0f}"
@@ -205,9 +204,7 @@ def _records_needed(plan: Plan, options: argparse.Namespace) -> list[str]:
     ]
 
 
-def _shuffled(plan: Plan, records: int | None) -> list[str]:
-    if records is None:
-        return []
+def _shuffled(plan: Plan, records: int) -> list[str]:
     part = plan.part
     found = shuffled_file(plan, records if part is None else max(records // part.of, 1))
     if found["epsilon"] is None:
@@ -221,8 +218,6 @@ def _shuffled(plan: Plan, records: int | None) -> list[str]:
 
 def _expected(plan: Plan, options: argparse.Namespace, schema: Schema) -> list[str]:
     """Return lines with the expected errors of a `plan`, and print a note on guesses."""
-    if options.records is None:
-        return []
     prior = priors(schema, options.prior)
     found = expected_errors(plan, options.records, options.table or (), prior=prior)
     if note := note_on_guesses(found):
