@@ -81,28 +81,21 @@ def written_whole(
             temporary.unlink(missing_ok=True)
 
 
-def write_once(path: Path | str, content: bytes) -> None:
+def write_once(path: Path | str, content: bytes) -> bool:
     """Write `content` to `path`, a private file in a private folder, unless it exists.
 
-    On return the file is on the disk (see `put_once`), even if several processes try at once.
+    Returns whether it was created. If several processes try, only one creates it. On return the
+    file is on the disk. A killed process leaves the complete file or none, and perhaps a temporary
+    file. Raises `DeniableError` if the file system has no hard links, and `OSError` for other
+    failures.
     """
-    target = Path(path)
-    if not put_once(kept_private(target.parent) / target.name, content):
-        sync_to_disk(target.parent)
-
-
-def put_once(file: Path, content: bytes) -> bool:
-    """Create a private `file` with this `content` unless it exists; return whether it was created.
-
-    If several processes try, only one creates it. If this returns True, content and name are on the
-    disk. A killed process leaves the complete file or none, and perhaps a temporary file. Raises
-    `DeniableError` if the file system has no hard links, and `OSError` for other failures.
-    """
+    file, created = Path(path), True
+    kept_private(file.parent)
     try:
         with _synced_next_to(file, content) as temporary:
             file.hardlink_to(temporary)  # a rename would replace an existing file
     except FileExistsError:
-        return False
+        created = False
     except OSError as error:
         if error.errno not in NO_HARD_LINKS:
             raise
@@ -111,7 +104,7 @@ def put_once(file: Path, content: bytes) -> bool:
             "only once; name a folder on another file system"
         ) from None
     sync_to_disk(file.parent)
-    return True
+    return created
 
 
 def replace_durably(file: Path, content: bytes) -> None:

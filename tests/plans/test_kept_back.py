@@ -25,7 +25,7 @@ from deniable.plans import (
     settings_from,
     write_plan,
 )
-from deniable.release import KeyPlace, Ledger, protect, protect_test
+from deniable.release import Ledger, protect, protect_test
 from deniable.release.counting.entries import canonical
 from deniable.schema import RecordsFile, schema_from_dict
 
@@ -269,7 +269,7 @@ def test_a_release_continues_after_a_kill(
     with monkeypatch.context() as patched:
         patched.setattr(f"deniable.release.making.{step}", killed)
         with pytest.raises(Killed):
-            protect(*given, ledger=ledger, place=KeyPlace())
+            protect(*given, ledger=ledger)
     private, public = tmp_path / "small/private", tmp_path / "small/public"
     drawn = but_for_the_entry(public) if public.exists() else None
     protect(*given, ledger=ledger)

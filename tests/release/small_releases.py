@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from deniable.files import read_json, write_once
 from deniable.plans import CollectedPlan, MaskedPlan, Plan, StrataPlan, make_plan
-from deniable.release import Entry, KeyPlace, Ledger, RecordDigests, protect
+from deniable.release import Entry, Ledger, RecordDigests, protect
 from deniable.release.counting.entries import Overlap, overlaps
-from deniable.release.keys import KEY_FILE, PlaceOfKey
+from deniable.release.keys import KEY_FILE
 from deniable.schema import Part, Schema, schema_from_dict
 
 CATEGORIES = {
@@ -133,7 +133,7 @@ def written(data: pd.DataFrame, plan: Plan, stem: Path) -> Path:
 def made(
     kind: str,
     at: Path,
-    place: KeyPlace | None = None,
+    key_folder: Path | None = None,
     data: pd.DataFrame | None = None,
     name: str = "small",
     plan: Plan | None = None,
@@ -143,7 +143,7 @@ def made(
     ledger_in(at / "ledger")
     own = plan_for(kind) if plan is None else plan
     given = written(records() if data is None else data, own, at / f"records of {name}")
-    protect(given, own, at / name, ledger=at / "ledger", place=place, **options)
+    protect(given, own, at / name, ledger=at / "ledger", key_folder=key_folder, **options)
     return content(at / name / "public")
 
 
@@ -174,17 +174,11 @@ def overlap(records: RecordDigests, release: str, earlier: RecordDigests) -> Ove
     return next(overlaps(records, [entry]), Overlap(release, 0.0, 0.0, 0))
 
 
-class NamedKeys(KeyPlace):
-    """Keys by the names of releases alone."""
-
-    def of_release(self, release: str, label: str) -> PlaceOfKey:
-        return PlaceOfKey(release, str(self.folder), release, "this machine")
-
-
-def known_key(folder: Path, release: str = "small", byte: int = 7) -> KeyPlace:
-    """Put a known key where a release will look for it."""
-    write_once(folder / release / KEY_FILE, bytes([byte]) * 32)
-    return NamedKeys(str(folder))
+def known_key(at: Path, release: str = "small", byte: int = 7) -> Path:
+    """Put a known key where a release that the ledger of a folder counts will look for it."""
+    label = Ledger(ledger_in(at / "ledger")).label("people", release)
+    write_once(at / "keys" / label / KEY_FILE, bytes([byte]) * 32)
+    return at / "keys"
 
 
 def killed_at_random(

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import platform
 import re
 import stat
 from pathlib import Path
@@ -13,13 +14,14 @@ import pytest
 
 from deniable.errors import DeniableError
 from deniable.files import write_once
-from deniable.release import KeyPlace, Ledger, RecordDigests, canonical
+from deniable.release import Ledger, RecordDigests, canonical
 from deniable.release.counted import JOURNAL_FILE
 from deniable.release.counting.digests import Fingerprint, Sketch
 from deniable.release.keys import (
     KEY_FILE,
     PRIVATE,
     PUBLIC,
+    PlaceOfKey,
     ReleaseKey,
     key_for,
     key_from_seed,
@@ -60,14 +62,16 @@ def records(seed: int = 1) -> pd.DataFrame:
 
 
 LABEL = "small-0123456789abcdef"
-PLACE = KeyPlace()
 
 
-def key_at(
-    folder: Path, place: KeyPlace = PLACE, label: str = LABEL, counted: bool = False
-) -> ReleaseKey:
+def place_of(keys: Path | None = None, label: str = LABEL) -> PlaceOfKey:
+    """Return the place of the key of a release, in a folder of keys if there is one."""
+    return PlaceOfKey("small", str(keys) if keys else None, label, platform.node())
+
+
+def key_at(folder: Path, *place: Any, counted: bool = False) -> ReleaseKey:
     """Return the key of a release in a folder; make it if there is none."""
-    return key_for(folder, place.of_release("small", label), counted)
+    return key_for(folder, place_of(*place), counted)
 
 
 def interrupted(*_: object) -> None:
@@ -253,8 +257,8 @@ def test_a_draw_whose_key_is_lost_is_refused(tmp_path: Path, there: str | None) 
 
 def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     (tmp_path / "keys").mkdir(mode=0o755)
-    place, folder = KeyPlace(str(tmp_path / "keys")), tmp_path / "small"
-    key = key_at(folder, place=place)
+    keys, folder = tmp_path / "keys", tmp_path / "small"
+    key = key_at(folder, keys)
     (file,) = (tmp_path / "keys").rglob(KEY_FILE)
     assert file.read_bytes() == key.value
     assert file.parent.name == LABEL
@@ -263,16 +267,16 @@ def test_a_key_in_a_folder_that_the_owner_names(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o755
     assert entries(folder / PRIVATE) == []
     # Of the same name in another project: not the same key.
-    assert key_at(tmp_path / "other" / "small", place, "small-other") != key
+    assert key_at(tmp_path / "other" / "small", keys, "small-other") != key
     # Another place, after the release was counted, is refused and gets no key.
     with pytest.raises(DeniableError, match=r"private/key, does not.*name the place of the key"):
         key_at(folder, counted=True)
-    assert key_at(folder, place, counted=True) == key
-    place.of_release("small", LABEL).remove(folder / PRIVATE)
+    assert key_at(folder, keys, counted=True) == key
+    place_of(keys).remove(folder / PRIVATE)
     assert not file.parent.exists()
     # As of a folder in memory, after the machine was started again.
     with pytest.raises(DeniableError, match=r"the key that the .*keys/small-.*, does not"):
-        key_at(folder, place, counted=True)
+        key_at(folder, keys, counted=True)
 
 
 def test_labels_differ_by_ledger_population_and_name(tmp_path: Path) -> None:
@@ -290,16 +294,14 @@ def test_labels_differ_by_ledger_population_and_name(tmp_path: Path) -> None:
 
 
 def test_a_key_is_made_where_there_is_none_and_is_never_replaced(tmp_path: Path) -> None:
-    for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
+    for place in (place_of(), place_of(tmp_path / "keys")):
         private = tmp_path / str(place.folder is None) / PRIVATE
-        of_release = place.of_release("small", LABEL)
-        file = of_release.file(private)
-        assert file is not None
+        file = place.file(private)
         assert not file.exists()
-        made = of_release.key(private)
+        made = place.key(private)
         assert made == file.read_bytes()
         assert len(made) == 32
-        assert of_release.key(private) == made == file.read_bytes()
+        assert place.key(private) == made == file.read_bytes()
 
 
 def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
@@ -312,26 +314,24 @@ def test_what_a_killed_process_left_of_a_key_is_removed_with_it(
         if not path.name.startswith(".key."):
             kept(path, missing_ok=missing_ok)
 
-    for place in (KeyPlace(), KeyPlace(str(tmp_path / "keys"))):
+    for place in (place_of(), place_of(tmp_path / "keys")):
         private = tmp_path / str(place.folder is None) / PRIVATE
         monkeypatch.setattr(Path, "unlink", not_the_key)
-        key_at(private.parent, place=place)
+        key_at(private.parent, place.folder)
         monkeypatch.setattr(Path, "unlink", kept)
-        of_release = place.of_release("small", LABEL)
-        file = of_release.file(private)
-        assert file is not None
+        file = place.file(private)
         assert len(list(file.parent.glob(".key.*"))) == 1
-        of_release.remove(private)
+        place.remove(private)
         assert not file.parent.exists() or not list(file.parent.glob("*key*"))
 
 
 def test_a_key_that_is_not_where_it_was_begun_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_release = KeyPlace(str(tmp_path / "memory")).of_release("small", LABEL)
+    place = place_of(tmp_path / "memory")
     monkeypatch.setattr("platform.node", lambda: "another machine")
     with pytest.warns(UserWarning, match="remove the key there"):
-        of_release.remove(tmp_path / "small" / PRIVATE)
+        place.remove(tmp_path / "small" / PRIVATE)
 
 
 @pytest.mark.parametrize("how", ["0644", "0640", "0604", "0620", "a link", "somebody else's"])

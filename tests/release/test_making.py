@@ -33,7 +33,7 @@ from tests.release.small_releases import (
 from deniable.errors import DataError, DeniableError
 from deniable.files import read_json, sha256, write_once
 from deniable.plans import Plan, plan_from_json, plan_to_json
-from deniable.release import KeyPlace, Ledger, protect, protect_test
+from deniable.release import Ledger, protect, protect_test
 from deniable.release.contents import write_documents
 from deniable.release.counted import (
     JOURNAL_FILE,
@@ -42,9 +42,10 @@ from deniable.release.counted import (
     journal_of,
     store_journal,
 )
-from deniable.release.keys import KEY_FILE
+from deniable.release.keys import KEY_FILE, PlaceOfKey
 from deniable.release.receipts import RECEIPT, SUMS, faults_of_receipt
 
+PLACE = PlaceOfKey("small", None, "small-1", "this machine")
 MADE = "deniable.release.making"
 
 
@@ -120,12 +121,12 @@ def test_a_test_release_has_the_same_files_and_protects_nobody(kind: str, tmp_pa
 
 
 def test_no_protected_value_depends_on_the_ledger_or_the_owners_words(tmp_path: Path) -> None:
-    first = made("columns", tmp_path / "1", known_key(tmp_path / "keys"))
-    other = known_key(tmp_path / "keys")
+    first = made("columns", tmp_path / "1", known_key(tmp_path / "1"))
     words = "release 2 of people named small, total epsilon 4"
     ledger = ledger_in(tmp_path / "2/ledger")
     protect(records(), plan_for("columns"), tmp_path / "2/zero", ledger=ledger)
-    second = made("columns", tmp_path / "2", other, consent=words, quasi_identifiers=["a"])
+    keys = known_key(tmp_path / "2")
+    second = made("columns", tmp_path / "2", keys, consent=words, quasi_identifiers=["a"])
     assert first["protected.parquet"] == second["protected.parquet"]
 
 
@@ -147,8 +148,8 @@ def test_made_again_nothing_is_drawn_and_nothing_counted(kind: str, tmp_path: Pa
 
 
 def test_another_key_is_another_draw(kind: str, tmp_path: Path) -> None:
-    keys = [known_key(tmp_path / str(byte), byte=byte) for byte in (1, 2)]
-    one, other = (made(kind, tmp_path / f"{i}", each) for i, each in enumerate(keys))
+    folders = [tmp_path / "one", tmp_path / "other"]
+    one, other = (made(kind, at, known_key(at, byte=i)) for i, at in enumerate(folders))
     plan = plan_for(kind)
     drawn = f"{plan.protected_name}.{plan.schema.file.kind}"
     assert one[drawn] != other[drawn]
@@ -204,16 +205,16 @@ KILLS = [
 def test_a_release_that_was_killed_goes_on_to_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, call: int, after: bool
 ) -> None:
-    made("columns", tmp_path / "whole", known_key(tmp_path / "keys"))
+    made("columns", tmp_path / "whole", known_key(tmp_path / "whole"))
     whole = but_for_the_entry(tmp_path / "whole" / "small" / "public")
-    keys = known_key(tmp_path / "keys")
+    keys = known_key(tmp_path / "killed")
     with killed_at(monkeypatch, place, call, after):
         made("columns", tmp_path / "killed", keys)
     made("columns", tmp_path / "killed", keys)
     assert but_for_the_entry(tmp_path / "killed" / "small" / "public") == whole
     assert len(Ledger(tmp_path / "killed" / "ledger").entries("people")) == 1
     assert not list((tmp_path / "killed" / "small" / "private").glob(".*"))
-    assert not (tmp_path / "keys" / "small").exists()
+    assert not list(keys.iterdir())
 
 
 @pytest.mark.parametrize("place", [f"{MADE}.key_for", "deniable.release.drawing.write_documents"])
@@ -427,7 +428,7 @@ def test_a_damaged_journal_is_one_message(
 def test_a_journal_with_values_of_other_types_is_damaged(
     tmp_path: Path, edit: dict[str, Any]
 ) -> None:
-    journal = Journal(KeyPlace().of_release("small", "small-1"), "aa", {"x": 1}, "bb", {"y": "2"})
+    journal = Journal(PLACE, "aa", {"x": 1}, "bb", {"y": "2"})
     store_journal(tmp_path, journal)
     assert journal_of(tmp_path) == journal
     file = tmp_path / "private" / JOURNAL_FILE
@@ -438,7 +439,7 @@ def test_a_journal_with_values_of_other_types_is_damaged(
 
 @pytest.mark.parametrize("edit", [{"records": "cc"}, {"drawn": "cc"}])
 def test_a_journal_of_another_draw_is_refused(tmp_path: Path, edit: dict[str, Any]) -> None:
-    journal = Journal(KeyPlace().of_release("small", "small-1"), "aa", {"x": 1}, "bb", {"y": "2"})
+    journal = Journal(PLACE, "aa", {"x": 1}, "bb", {"y": "2"})
     store_journal(tmp_path, journal)
     store_journal(tmp_path, replace(journal, versions={"y": "3"}))
     with pytest.raises(DeniableError, match=r"would differ from those .* by y 2; continue with"):
@@ -476,16 +477,16 @@ def test_other_bytes_of_the_same_records_block_no_release(
 ) -> None:
     """As by another version of pyarrow, between a kill and the next start."""
     with killed_at(monkeypatch, f"{MADE}.sync_tree", 1, after=False):
-        made("columns", tmp_path, known_key(tmp_path / "keys"))
+        made("columns", tmp_path, known_key(tmp_path))
     writer = pq.ParquetWriter
 
     def other(*given: Any, **options: Any) -> Any:
         return writer(*given, **options | {"compression": "gzip"})
 
     monkeypatch.setattr("deniable.release.records.pq.ParquetWriter", other)
-    found = made("columns", tmp_path, known_key(tmp_path / "keys"))
+    found = made("columns", tmp_path, known_key(tmp_path))
     monkeypatch.undo()
-    same = made("columns", tmp_path / "2", known_key(tmp_path / "2" / "keys"))
+    same = made("columns", tmp_path / "2", known_key(tmp_path / "2"))
     both = [pd.read_parquet(io.BytesIO(each["protected.parquet"])) for each in (found, same)]
     assert found["protected.parquet"] != same["protected.parquet"]
     pd.testing.assert_frame_equal(*both)
@@ -512,7 +513,7 @@ def test_what_stands_in_place_of_public_is_refused_before_it_counts(
 def test_a_file_system_without_hard_links_is_refused_before_it_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
 ) -> None:
-    place = known_key(tmp_path / "keys") if elsewhere else None
+    keys = known_key(tmp_path) if elsewhere else None
     kept = Path.hardlink_to
 
     def refuse(path: Path, target: Path) -> None:
@@ -522,7 +523,7 @@ def test_a_file_system_without_hard_links_is_refused_before_it_counts(
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     with pytest.raises(DeniableError, match="private: its file system has no hard links"):
-        made("columns", tmp_path, place, name="new/small")
+        made("columns", tmp_path, keys, name="new/small")
     assert Ledger(tmp_path / "ledger").populations() == ()
     assert not (tmp_path / "new").exists()
 
@@ -537,12 +538,11 @@ def test_a_published_folder_that_is_gone_is_to_be_restored(tmp_path: Path) -> No
 
 
 def test_a_key_that_is_nowhere_known_is_not_taken_for_removed(tmp_path: Path) -> None:
-    place = KeyPlace(str(tmp_path / "keys"))
-    made("columns", tmp_path, place)
+    made("columns", tmp_path, tmp_path / "keys")
     for lost in (RECEIPT, f"private/{JOURNAL_FILE}"):
         (tmp_path / "small" / lost).unlink()
     with pytest.raises(DeniableError, match=r"journal\.json: missing .* and its key cannot be"):
-        made("columns", tmp_path, place)
+        made("columns", tmp_path, tmp_path / "keys")
     assert not (tmp_path / "small" / RECEIPT).exists()
 
 
@@ -593,15 +593,15 @@ def test_a_rename_that_fails_publishes_nothing_and_keeps_the_key(
     def failing(path: Path, target: Path) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
 
-    made("columns", tmp_path / "whole", known_key(tmp_path / "keys"))
-    keys = known_key(tmp_path / "keys")
+    made("columns", tmp_path / "whole", known_key(tmp_path / "whole"))
+    keys = known_key(tmp_path / "killed")
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match=os.strerror(errno.EIO)) as failed:
         made("columns", tmp_path / "killed", keys)
     assert failed.value.errno == errno.EIO
     monkeypatch.undo()
     assert not (tmp_path / "killed" / "small" / "public").exists()
-    assert (tmp_path / "keys" / "small" / KEY_FILE).exists()
+    assert list(keys.rglob(KEY_FILE))
     made("columns", tmp_path / "killed", keys)
     both = [but_for_the_entry(tmp_path / each / "small/public") for each in ("whole", "killed")]
     assert both[0] == both[1]

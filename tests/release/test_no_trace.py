@@ -64,7 +64,7 @@ def test_how_the_file_was_divided_is_not_told(kind: str, order: str, tmp_path: P
     for rows in (70, NUMBER):
         at = tmp_path / str(rows)
         file, given = written(table, kind, at, rows), {"ledger": ledger_in(at / "ledger")}
-        protect(file, plan, at / "made", place=known_key(at, "made"), **given)
+        protect(file, plan, at / "made", key_folder=known_key(at, "made"), **given)
         made.append((at / "made" / "public" / f"protected.{kind}").read_bytes())
     assert made[0] == made[1]
 

@@ -14,12 +14,10 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 from tests.release.small_releases import (
-    NamedKeys,
     but_for_the_entry,
     content,
     killed_at_random,
     known_key,
-    ledger_in,
 )
 
 from deniable.errors import DeniableError
@@ -100,9 +98,8 @@ def plan_of(kind: str) -> ColumnsPlan:
 
 
 def published(table: pd.DataFrame, kind: str, at: Path) -> Path:
-    place = known_key(at / "keys", "made")
-    file = written(table, kind, at / "in")
-    protect(file, plan_of(kind), at / "made", ledger=ledger_in(at / "ledger"), place=place)
+    keys, file = known_key(at, "made"), written(table, kind, at / "in")
+    protect(file, plan_of(kind), at / "made", ledger=at / "ledger", key_folder=keys)
     return at / "made" / "public"
 
 
@@ -158,10 +155,10 @@ def _rows(file: Path, kind: str) -> list[tuple[Any, ...]]:
 
 
 def process(at: Path, ready: Any) -> None:
-    plan, place = plan_of("csv"), NamedKeys(str(at / "keys"))
+    plan = plan_of("csv")
     ready.wait()
     file = at / "in" / "people.csv"
-    protect(file, plan, at / "made", ledger=at / "ledger", place=place)
+    protect(file, plan, at / "made", ledger=at / "ledger", key_folder=at / "keys")
 
 
 @pytest.mark.slow
@@ -169,19 +166,17 @@ def test_kills_at_random_leave_one_draw(tmp_path: Path) -> None:
     whole = published(records(), "csv", tmp_path / "whole")
     at = tmp_path / "killed"
     written(records(), "csv", at / "in")
-    known_key(at / "keys", "made")
-    ledger_in(at / "ledger")
+    keys = known_key(at, "made")
     killed = killed_at_random(process, (at,), KILLS // 2, SECONDS, random.Random(1))
-    place, ledger = NamedKeys(str(at / "keys")), at / "ledger"
-    file = at / "in" / "people.csv"
-    protect(file, plan_of("csv"), at / "made", ledger=ledger, place=place)
+    ledger, file = at / "ledger", at / "in" / "people.csv"
+    protect(file, plan_of("csv"), at / "made", ledger=ledger, key_folder=keys)
     other = written(records("c"), "csv", tmp_path / "other")
     with pytest.raises(DeniableError, match="published from other records"):
         protect(other, plan_of("csv"), at / "made", ledger=ledger)
     assert killed > 0
     assert but_for_the_entry(at / "made" / "public") == but_for_the_entry(whole)
     assert len(Ledger(at / "ledger").entries("people")) == 1
-    assert not (at / "keys" / "made").exists()
+    assert not list(keys.iterdir())
     modes = {path: path.stat().st_mode & 0o777 for path in (at / "made" / "private").rglob("*")}
     assert set(modes.values()) == {0o600}
 
@@ -192,8 +187,7 @@ def test_whatever_is_lost_no_other_draw_is_made(
 ) -> None:
     file, plan = written(records(), "csv", tmp_path / "in"), plan_of("csv")
     drawn = content(published(records(), "csv", tmp_path / "whole"))["protected.csv"]
-    place = known_key(tmp_path / "keys", "made")
-    ledger_in(tmp_path / "ledger")
+    keys = known_key(tmp_path, "made")
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -202,7 +196,7 @@ def test_whatever_is_lost_no_other_draw_is_made(
         if stopped:
             patch.setattr(f"deniable.release.making.{stopped}", stop)
         try:
-            protect(file, plan, tmp_path / "made", ledger=tmp_path / "ledger", place=place)
+            protect(file, plan, tmp_path / "made", ledger=tmp_path / "ledger", key_folder=keys)
         except KeyboardInterrupt:
             assert stopped
     places = ("made", "keys", "ledger")
@@ -211,13 +205,12 @@ def test_whatever_is_lost_no_other_draw_is_made(
     for lost in left:
         at = tmp_path / "again"
         if any(path.name == KEY_FILE and "keys" in path.parts for path in left):
-            known_key(tmp_path / "keys", "made")  # a finished copy removes it
+            known_key(tmp_path, "made")  # a finished copy removes it
         for name in places:
             shutil.copytree(tmp_path / name, at / name)
         (at / lost.relative_to(tmp_path)).unlink()
         with suppress(DeniableError):
-            keys = NamedKeys(str(at / "keys"))
-            protect(file, plan, at / "made", ledger=at / "ledger", place=keys)
+            protect(file, plan, at / "made", ledger=at / "ledger", key_folder=at / "keys")
         found = at / "made" / "public" / "protected.csv"
         assert not found.exists() or found.read_bytes() == drawn, lost
         shutil.rmtree(at)

@@ -134,7 +134,7 @@ def record_that_moves(plan: Plan, column: str, change: str, draws: KeyedDraws) -
 
 
 def released(plan: Plan, frame: pd.DataFrame, at: Path) -> Made:
-    made("", at, known_key(at / "keys"), frame, plan=plan)
+    made("", at, known_key(at), frame, plan=plan)
     folder = at / "small" / "public"
     return Made(but_for_the_entry(folder), table_of(folder, plan).to_pandas().fillna(""), folder)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.release.small_releases import known_key, ledger_in, plan_for, records
+from tests.release.small_releases import known_key, plan_for, records
 
 from deniable.release import drawing, protect
 from deniable.release.records import _Groups
@@ -78,9 +78,8 @@ def test_no_original_order_is_left_if_the_draw_breaks_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither on the way into the parts nor out of them; and the scratch is its owner's alone."""
-    place = known_key(tmp_path / "keys", "made")
     given = records(400), plan_for("columns"), tmp_path / "made"
-    ledger_in(tmp_path / "ledger")
+    keys = known_key(tmp_path, "made")
     monkeypatch.setattr(drawing, "BATCH", BATCH)
     seen: list[int] = []
 
@@ -94,9 +93,9 @@ def test_no_original_order_is_left_if_the_draw_breaks_off(
         with monkeypatch.context() as patch:
             patch.setattr(where, name, broken)
             with pytest.raises(KeyboardInterrupt):
-                protect(*given, ledger=tmp_path / "ledger", place=place)
+                protect(*given, ledger=tmp_path / "ledger", key_folder=keys)
         assert not list(tmp_path.rglob(".order.*"))
         assert not list(tmp_path.rglob(".draft.*"))
     assert seen == [8, 7, 0]
-    protect(*given, ledger=tmp_path / "ledger", place=place)
+    protect(*given, ledger=tmp_path / "ledger", key_folder=keys)
     assert (tmp_path / "made" / "public").exists()

@@ -352,6 +352,7 @@ FORGED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "later total": ("ledger", of_entry(entry=2, total="1.5"), "contradicts the epsilon 2"),
     "entry": ("ledger", of_entry(entry=0), "contradicts"),
     "text": ("ledger", of_entry(total="much"), "contradicts"),
+    "by zero": ("ledger", of_entry(entry=2, total="1/0"), "contradicts"),
     "head": ("ledger", of_entry(head="none"), "contradicts"),
     "no entry": ("ledger", in_document(lambda d: d["release"].pop("ledger")), "contradicts"),
     "test": (

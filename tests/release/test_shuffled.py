@@ -315,9 +315,7 @@ def test_two_releases_with_one_key_have_one_order(tmp_path: Path) -> None:
         consent = None
         if name == "two":
             consent = "release 2 of people named two, total epsilon 4"
-        made(
-            "columns", tmp_path, known_key(tmp_path / "keys", name, key), name=name, consent=consent
-        )
+        made("columns", tmp_path, known_key(tmp_path, name, key), name=name, consent=consent)
     ledger = Ledger(tmp_path / "ledger")
     first, second = ledger.entries("people")
     assert first.row_order is not None

@@ -66,7 +66,7 @@ rule publish:
         **needs(MINUTES),
     params:
         release=settings,
-        place=plan.config.keys.model_dump(),
+        key_folder=plan.config.keys.folder,
         ledger=plan.ledger,
     message:
         "Release {wildcards.release}: drawing, verifying and publishing it, once"

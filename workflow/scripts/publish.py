@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from deniable.plans import read_plan
-from deniable.release import KeyPlace, ReleaseSettings, protect
+from deniable.release import ReleaseSettings, protect
 
 from reproduction.pipeline import data_source, job
 
@@ -20,7 +20,7 @@ with job(snakemake):
         matched=settings.matched,
         quasi_identifiers=settings.quasi_identifiers,
         outside_bounds=settings.outside_bounds,
-        place=KeyPlace(**params.place),
+        key_folder=params.key_folder,
         approval=settings.approval,
         data_source=data_source(settings, given.source),
         settings=settings.stated(),

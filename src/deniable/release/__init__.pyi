@@ -23,7 +23,6 @@ from .keys import (
     PRIVATE as PRIVATE,
     PUBLIC as PUBLIC,
     TEST as TEST,
-    KeyPlace as KeyPlace,
     key_from_seed as key_from_seed,
 )
 from .making import (

@@ -23,26 +23,13 @@ from deniable.sampling import KEY_BYTES, KeyedDraws, framed, new_key
 KEY_FILE: str = "key"
 
 
-@dataclass(frozen=True)
-class KeyPlace:
-    """The place of keys: by default the private folder of each release.
-
-    Otherwise it is a `folder` of the owner, for example in memory, with one folder per release.
-    """
-
-    folder: str | None = None
-
-    def of_release(self, release: str, label: str) -> "PlaceOfKey":
-        """Return the place of the key of a `release` with a `label`, on this machine."""
-        return PlaceOfKey(release, self.folder, label, platform.node())
-
-
 @validated(frozen=True, config=ConfigDict(strict=True, extra="forbid"))
 class PlaceOfKey:
     """The place of the key of one `release`. Methods take the `private` folder of the release.
 
-    For the `folder` see `KeyPlace`. The `label` is the name with a number from the ledger, because
-    other projects may have a release of this name. The release was drawn on the `machine`.
+    The `folder` belongs to the owner, and has a folder per release; None is the private folder. The
+    `label` is the name with a number from the ledger, because other projects may have a release of
+    this name. The release was drawn on the `machine`.
     """
 
     release: str

@@ -22,6 +22,7 @@ same draw, and without the key nothing is drawn.
 
 import errno
 import hashlib
+import platform
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -70,7 +71,6 @@ from deniable.release.keys import (
     PRIVATE,
     PUBLIC,
     TEST,
-    KeyPlace,
     PlaceOfKey,
     key_for,
     key_from_seed,
@@ -106,7 +106,7 @@ def protect(
     population: str | None = None,
     consent: str | None = None,
     quasi_identifiers: Sequence[str] = (),
-    place: KeyPlace | None = None,
+    key_folder: Path | str | None = None,
     data_source: "DataSource" = "own",
     settings: Mapping[str, Any] | None = None,
     outside_bounds: float = MAX_OUTSIDE,
@@ -132,9 +132,9 @@ def protect(
     names it. State the `population` if the schema does not. A further release needs a `consent`.
 
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
-    their risk. The `place` of the key until publication is by default the private folder. The
-    `data_source` is the origin of the records: "own", "published", "network" or "surrogate". The
-    `settings`, plain JSON values, are stored for a comparison with later runs. `outside_bounds` is
+    their risk. The key is in the `key_folder` until publication, and by default in the private
+    folder. The `data_source` is the origin of the records: "own", "published", "network" or
+    "surrogate". The `settings`, plain JSON values, are stored for a comparison. `outside_bounds` is
     the largest proportion, from 0 to 1, of a column's values that may lie outside its public
     bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``.
     Rows can be `matched` with those of earlier releases by name, for example in a panel. The
@@ -157,7 +157,8 @@ def protect(
         matched = tuple(dict.fromkeys(matched))
         release = replace(release, data_source=data_source, matched=matched)
         label = counting.label(release.population, release.name)
-        key_at = (place or KeyPlace()).of_release(release.name, label)
+        keys = None if key_folder is None else str(key_folder)
+        key_at = PlaceOfKey(release.name, keys, label, platform.node())
         _refuse_taken(release, counting)
         published = release.folder / PUBLIC
         state = state_of(Path(source)) if isinstance(source, str | Path) else None
@@ -269,7 +270,7 @@ def _publish(
     folder = release.folder
     release.refuse_failing_claims()
     entry = release.entry(digests)
-    ledger.refuse_without_consent(entry, consent)
+    ledger.refuse_without_consent(entry, ledger.entries(release.population), consent)
     warn_of_overlaps(ledger, entry)
     counted = release.name in [each.release for each in ledger.entries(release.population)]
     key = key_for(folder, place, counted)

@@ -184,7 +184,7 @@ def _ledger(plan: Plan, mode: str, facts: Any) -> str:
         number, total = facts["entry"], facts["total"]
         enough = total == own if number == 1 else _value(total) >= _value(own)
         consistent = enough and number >= 1 and re.fullmatch("[0-9a-f]{64}", facts["head"])
-    except (LookupError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, ArithmeticError):
         consistent = False
     if not consistent:
         raise DeniableError(f"the ledger's entry in {PLAN} contradicts the epsilon {own}")

@@ -26,7 +26,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from deniable.channels import Number, as_written
 from deniable.errors import DataError, DeniableError
-from deniable.files import private_folder, put_once, read_json, remove_abandoned, replace_durably
+from deniable.files import private_folder, read_json, remove_abandoned, replace_durably, write_once
 from deniable.schema import Part
 
 FORMAT, WITH_ORDER = 3, 4
@@ -332,7 +332,7 @@ def add_entry(folder: Path, entry: Entry, key: bytes) -> bool:
     for each in (folder, head_file(folder).parent):
         remove_abandoned(each)
     move_head(folder, entry.population, key)
-    if not put_once(folder / ENTRY_NAME.format(entry.number), content_of(entry, key)):
+    if not write_once(folder / ENTRY_NAME.format(entry.number), content_of(entry, key)):
         return False
     move_head(folder, entry.population, key)
     return True

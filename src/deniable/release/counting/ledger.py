@@ -20,7 +20,7 @@ from typing import Any
 
 from deniable.channels import Number, rounded_up
 from deniable.errors import DataError, DeniableError, refuse_unknown
-from deniable.files import PRIVATE_FOLDER, private_folder, put_once, sync_to_disk
+from deniable.files import PRIVATE_FOLDER, private_folder, sync_to_disk, write_once
 from deniable.release.counting.entries import (
     HEADS,
     Entry,
@@ -94,6 +94,7 @@ class Ledger:
             )
         self.digest = self._derived(b"digest").hex()
         """A digest of the key, which reveals nothing of it."""
+        self._entry_key = self._derived(b"entries")
 
     @classmethod
     def init(cls, folder: Path | str, two_persons: bool = False) -> "Ledger":
@@ -111,7 +112,7 @@ class Ledger:
                 )
             private_folder(at)
             try:
-                made = put_once(at / KEY_FILE, os.urandom(KEY_BYTES))
+                made = write_once(at / KEY_FILE, os.urandom(KEY_BYTES))
             except BaseException:
                 if not there:
                     at.rmdir()
@@ -119,7 +120,7 @@ class Ledger:
             if not made:
                 raise DeniableError(f"{at}: another process made a ledger there; use that one")
             if two_persons:
-                put_once(at / TWO_PERSONS, b"")
+                write_once(at / TWO_PERSONS, b"")
             for name in (HEADS, POPULATIONS):
                 private_folder(at / name)
         return cls(at)
@@ -128,10 +129,6 @@ class Ledger:
     def two_persons(self) -> bool:
         """Whether each release needs an approval of its plan by a second person."""
         return (self.folder / TWO_PERSONS).exists()
-
-    @property
-    def _entry_key(self) -> bytes:
-        return self._derived(b"entries")
 
     def _derived(self, purpose: bytes) -> bytes:
         return hmac.digest(self.key, b"deniable ledger 3, " + purpose, hashlib.sha256)
@@ -192,7 +189,7 @@ class Ledger:
                     move_head(folder, new.population, self._entry_key)
                     sync_to_disk(folder)  # the process that made it may be dead
                     return begun
-                self._refuse_without_consent(new, entries, consent)
+                self.refuse_without_consent(new, entries, consent)
                 for name in _matched(new):
                     refuse_unknown("earlier release", name, names)
                 before = mac_of(entries[-1], self._entry_key) if entries else ""
@@ -202,17 +199,12 @@ class Ledger:
                 time.sleep(random.uniform(0, 0.02))
         raise DeniableError(f"{folder}: too many reservations at once; start again")
 
-    def refuse_without_consent(self, new: Entry, consent: str | None) -> None:
-        """Raise the error of `reserve` if a `new` release has a wrong `consent`; count nothing."""
-        new, entries = _checked(new), self.entries(new.population)
-        if new.release not in [each.release for each in entries]:
-            self._refuse_without_consent(new, entries, consent)
-
-    def _refuse_without_consent(
+    def refuse_without_consent(
         self, new: Entry, entries: Sequence[Entry], consent: str | None
     ) -> None:
-        population = new.population
-        if not entries and consent is None:
+        """Raise the error of `reserve` for a `consent` to a `new` release after the `entries`."""
+        population, begun = new.population, new.release in [each.release for each in entries]
+        if begun or (not entries and consent is None):
             return
         if not entries:
             raise DeniableError(
