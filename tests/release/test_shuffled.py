@@ -24,7 +24,7 @@ from tests.release.small_releases import (
 from deniable.errors import DeniableError
 from deniable.files import read_json
 from deniable.plans import MaskedPlan, MixedPlan, Plan, make_plan, make_questionnaire
-from deniable.privacy import default_delta, epsilon_of_unit, shuffled_epsilon
+from deniable.privacy import default_delta, shuffled_epsilon, shuffled_guarantee
 from deniable.release import Entry, Ledger, RecordDigests, protect_test
 from deniable.release.counting import shuffled_total
 from deniable.release.counting.entries import RowOrder, content_of, entry_from
@@ -304,7 +304,8 @@ def test_parts_of_the_respondents_count_by_their_maximum(ledger: Ledger) -> None
 
 def test_units_of_several_records_count_as_groups(ledger: Ledger) -> None:
     reserved(ledger, "a", "1", unit=3)
-    found = epsilon_of_unit(shuffled_epsilon(4, N, 1e-6) or 0, 1e-6, 3)
+    found = shuffled_guarantee(4, N, 3)
+    assert found is not None
     assert shuffled_total(ledger.entries("all")) == (found[0], Fraction(found[1]))
 
 
