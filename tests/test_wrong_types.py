@@ -78,6 +78,9 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "channel_to_json": {"channel": CHANNEL},
     "channel_from_json": {"value": deniable.channel_to_json(CHANNEL)},
+    "audit_cluster": {
+        **{"sizes": [3], "p": "0.5", "reading": "keep", "mechanism": "joint", "changed": None},
+    },
     "cluster_attributes": {
         **{"domain": DOMAIN, "dependences": DEPENDENCES, "largest_cells": 50},
         "least_dependence": 0.1,

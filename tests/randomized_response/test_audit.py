@@ -226,9 +226,7 @@ def test_a_matrix_that_ships_and_is_not_the_one_defined_is_found(monkeypatch) ->
 
     assert audit_cluster((7,), "0.3", "printed").holds
     monkeypatch.setattr(multirr_audit, "cluster_channel", wrong)
-    audit_cluster.cache_clear()
     finding = audit_cluster((7,), "0.3", "printed")
-    audit_cluster.cache_clear()
     assert finding.exact == pytest.approx(finding.claimed)
     assert finding.shipped == pytest.approx(np.log(1 + 7 * 9))
     assert not finding.holds
@@ -253,5 +251,7 @@ def test_an_attribute_of_any_size_is_audited() -> None:
 def test_what_cannot_be_audited_is_refused() -> None:
     with pytest.raises(DeniableError, match=r"has 1089 cells, .* at most 1000"):
         audit_cluster((33, 33), "0.5", "keep", "joint")
+    with pytest.raises(DeniableError, match="changed is 2; give a position below 2"):
+        audit_cluster([2, 3], "0.5", "keep", changed=2)
     with pytest.raises(DeniableError, match="unknown reading"):
         rr_odds(3, Fraction(1, 2), "other")  # type: ignore[arg-type]

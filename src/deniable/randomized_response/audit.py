@@ -56,10 +56,9 @@ def claimed_odds(sizes: Sequence[int], p: Fraction, reading: Reading) -> Fractio
     return math.prod((max(r, 1 / r) for r in ratios), start=Fraction(1))
 
 
-@functools.cache
 @named_types
 def audit_cluster(
-    sizes: tuple[int, ...],
+    sizes: Sequence[int],
     p: str,
     reading: Reading,
     mechanism: ClusterMechanism = "kronecker",
@@ -79,6 +78,8 @@ def audit_cluster(
             f"a cluster has {cells} cells, and the audit in rational numbers takes at most "
             f"{MAX_AUDITED_MATRIX}; audit its attributes"
         )
+    if changed is not None and changed not in range(-len(sizes), len(sizes)):
+        raise DeniableError(f"changed is {changed}; give a position below {len(sizes)}, from 0")
     if mechanism == "joint" and len(sizes) > 1:
         matrix = constant_matrix(cells, claimed_odds(sizes, exact_p, reading))
     else:
@@ -90,6 +91,9 @@ def audit_cluster(
     shipped = cluster_channel(sizes, float(p), reading, mechanism).matrix()
     classes = None if changed is None else cells_differing_in_one_attribute(sizes, changed)
     return Finding(claimed, exact_epsilon(matrix, classes), column_epsilon(shipped, classes))
+
+
+_audited = functools.cache(audit_cluster)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class _Setting:
         """Audit a cluster for a change of all its attributes, or of `changed` alone."""
         position = None if changed is None else names.index(changed)
         sizes = self.domain.project(names).shape
-        return audit_cluster(sizes, self.p, self.reading, self.mechanism, position)
+        return _audited(sizes, self.p, self.reading, self.mechanism, position)
 
     def record(self, clusters: Iterable[Sequence[str]]) -> Finding:
         """Audit several independently randomized clusters for a change of all attributes."""
