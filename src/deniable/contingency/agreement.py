@@ -32,7 +32,7 @@ from deniable.contingency.two_step import subsets
 
 Names = tuple[str, ...]
 Tables = Mapping[Names, Floats]
-Conditions = tuple[sparse.csr_array, sparse.csr_array, Floats]
+Constraints = tuple[sparse.csr_array, sparse.csr_array, Floats]
 """The matrices A and B and the vector b; see `Agreement.constraints`."""
 
 NEWTON_STEPS = 10
@@ -87,7 +87,7 @@ class Agreement:
         return [subset for subset in subsets(sorted(names)) if subset in self.shared]
 
     @cached_property
-    def constraints(self) -> Conditions:
+    def constraints(self) -> Constraints:
         """The matrices A, over the cells of all tables, and B, over shared sums, and the vector b.
 
         Tables agree, and have the total 1, if A p = B s + b for some s.
@@ -168,8 +168,8 @@ def nearest_agreeing(
     weights = weights / weights.mean()
     from deniable.contingency import programs  # noqa: PLC0415 - cvxpy takes a second
 
-    program = observed, weights, agreement.constraints
-    solved = _newton(*program, *programs.nearest_cells(*program))
+    start = programs.nearest_cells(observed, weights, agreement.constraints)
+    solved = _newton(observed, weights, agreement.constraints, *start)
     pairs = zip(tables.items(), np.split(solved, np.cumsum(sizes)[:-1]), strict=True)
     whole = {names: part.reshape(cells.shape) for (names, cells), part in pairs}
     return _without_negatives(agreement.averaged(whole, precisions)), False
@@ -178,7 +178,7 @@ def nearest_agreeing(
 def _newton(
     observed: Floats,
     weights: Floats,
-    constraints: Conditions,
+    constraints: Constraints,
     cells: Floats,
     multipliers: Floats,
     shared: Floats,
