@@ -15,7 +15,7 @@ from deniable.channels.protocols import (
     ProjectiveGeometry,
     SubsetSelection,
     TwoLevelChannel,
-    work as projective_work,
+    projective_work,
 )
 
 MAX_WORK = 2**32  # largest number of steps in the estimate of a chosen protocol: seconds
@@ -51,9 +51,8 @@ MAKERS: Mapping[str, Maker] = {
 class ProtocolCandidate:
     """A protocol at an epsilon, with its variance.
 
-    The `kind` is as in `MAKERS`, and the `channel` has a `name`. The
-    `variance` is n times the mean variance of the own estimates of the categories, including
-    sampling.
+    The `kind` is as in `MAKERS`, and the `channel` has a `name`. The `variance` is n times the mean
+    variance of the own estimates of the categories, including sampling.
     """
 
     kind: str

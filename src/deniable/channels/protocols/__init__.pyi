@@ -3,7 +3,7 @@ from .projective_geometry import (
     MAX_TRANSFORM as MAX_TRANSFORM,
     ProjectiveGeometry as ProjectiveGeometry,
     primes_up_to as primes_up_to,
-    work as work,
+    projective_work as projective_work,
 )
 from .pure import (
     MAX_TALLY as MAX_TALLY,

@@ -73,7 +73,7 @@ class ProjectiveGeometry(pure.TwoLevelChannel):
                 "another protocol, for example the result of `best_protocol`"
             )
         primes = _primes_to_try(size, epsilon)
-        quick = [q for q in primes if work(size, q) <= largest_work]
+        quick = [q for q in primes if projective_work(size, q) <= largest_work]
         designs = {q: _block_design(size, q) for q in quick or primes}
         prime = min(designs, key=lambda q: pure.variance_of_design(size, epsilon, designs[q]))
         reports, members, _ = designs[prime]
@@ -236,7 +236,7 @@ def _block_design(size: int, prime: int) -> tuple[int, int, int]:
     return _points(dimension, prime), _points(dimension - 1, prime), _points(dimension - 2, prime)
 
 
-def work(size: int, prime: int) -> float:
+def projective_work(size: int, prime: int) -> float:
     """Return the approximate number of steps of the own estimate, from `size` and `prime`."""
     t = _dimension(size, prime)
     return float(8 * prime ** (t - 1) * math.log2(_points(t, prime)) + size * prime)
