@@ -254,10 +254,9 @@ def collect(
 ) -> Collection:
     """Collect one table from blocks of clients, for several replicates.
 
-    `true_counts`, shape (runs, blocks, cells), are numbers of clients by true cell. For
-    the records of a file see `split_blocks`. A block may be empty. p, `keep`, is in (0, 1). The
-    `rule` makes the table of the next block from answers. The `generator` draws true and fake
-    answers.
+    `true_counts`, shape (runs, blocks, cells), are numbers of clients by true cell. For the
+    records of a file see `split_blocks`. A block may be empty. p, `keep`, is in (0, 1). The `rule`
+    makes the table of the next block from answers. The `generator` draws true and fake answers.
     """
     refuse_bad_keep(keep)
     true = np.asarray(true_counts)
