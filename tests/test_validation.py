@@ -83,3 +83,4 @@ def test_keys_are_looked_for_in_lists_and_sections() -> None:
     line = "line 2: b is given a second time; allowed: once"
     assert repeated_keys("a:\n- {b: 1, c: 2, b: 3}\n") == [line]
     assert repeated_keys("- &b b\n- {*b : 1, c: 2, b: 3}\n") == [line]
+    assert repeated_keys("{&a b: 1, &a c: 2}") == []  # the loader refuses such anchors

@@ -87,7 +87,7 @@ def repeated_keys(text: str) -> list[str]:
     """
     found: list[str] = []
     sizes: dict[str, int] = {}  # numbers of values under an anchor
-    scalars: dict[str, Any] = {}  # under an anchor
+    scalars: dict[str | None, Any] = {}  # under an anchor
     # The open lists and mappings, the number of values before each, and the nodes in each.
     opened: list[tuple[Any, int, list[Any]]] = []
     values = repeated = 0
@@ -101,7 +101,8 @@ def repeated_keys(text: str) -> list[str]:
         if not isinstance(event, yaml.NodeEvent):
             continue
         if opened:
-            opened[-1][2].append(scalars.get(event.anchor or "", event))
+            repeats = isinstance(event, yaml.AliasEvent)
+            opened[-1][2].append(scalars.get(event.anchor, event) if repeats else event)
         problem = ""
         if isinstance(event, yaml.AliasEvent):
             repeated += sizes.get(event.anchor or "", 0)
