@@ -136,7 +136,7 @@ SCHEMAS = [
     (("version",), "1", "version: '1'"),
     (("population",), "a/b", "population: 'a/b'"),
     (("population",), "a\x1b[2J", "population: 'a\\x1b[2J'"),
-    (("population",), "x" * 256, "at most 200 characters"),
+    (("population",), "x" * 101, "at most 100 characters"),
     (("file",), "csv", "file: 'csv'"),
     (("file", "kind"), "xlsx", "file.kind: 'xlsx'"),
     (("file", "delimiter"), ";;", "file.delimiter: ';;'"),

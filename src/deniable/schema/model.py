@@ -30,7 +30,7 @@ class Schema(Strict):
 
     format: Literal["deniable-schema"] = "deniable-schema"
     version: Literal[1] = 1
-    population: Name | None = None
+    population: Annotated[Name, Field(max_length=100)] | None = None
     file: FileFormat
     columns: Annotated[list[Column], Field(min_length=1)]
     impossible: list[dict[str, list[str]]] = Field(default_factory=list)
