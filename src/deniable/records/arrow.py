@@ -83,7 +83,9 @@ def read_table(path: Path | str) -> tuple[pa.Table, Mapping[bytes, bytes]]:
     return table, table.schema.metadata or {}
 
 
-def parsed(path: Path | str, metadata: bytes, parse: Callable[[Any], About], what: str) -> About:
+def parse_metadata(
+    path: Path | str, metadata: bytes, parse: Callable[[Any], About], what: str
+) -> About:
     """Return `what` the `metadata` of the file at `path` describe in JSON, or raise `DataError`.
 
     `parse` reads the JSON values and raises KeyError, TypeError or ValueError for invalid values.

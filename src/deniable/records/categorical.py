@@ -171,7 +171,7 @@ def microdata_of(path: Path | str, table: pa.Table, metadata: Mapping[bytes, byt
             f"{path}: has no domain in its metadata, so codes have no meaning; take the records "
             "from a table by Microdata.of_frame, and write them again"
         )
-    domain, marks = arrow.parsed(
+    domain, marks = arrow.parse_metadata(
         path,
         metadata[arrow.CATEGORICAL_KEY],
         lambda about: (domain_from_json(about["attributes"]), dict(about["marks"])),

@@ -197,7 +197,7 @@ def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
     table, metadata = arrow.read_table(path)
     if arrow.NUMERIC_KEY not in metadata:
         return microdata_of(path, table, metadata)
-    names, of_class, marks = arrow.parsed(
+    names, of_class, marks = arrow.parse_metadata(
         path, metadata[arrow.NUMERIC_KEY], _about, "numeric attributes"
     )
     columns = []
