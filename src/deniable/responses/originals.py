@@ -105,8 +105,9 @@ def _coverage(
         }
         if table.invariant:
             samples = [own] if weights is None else map(_weighted_counts, own)
-            how: Any = stratum.channel, functionals, "file"
-            parts = [own_proportions(each, *how) for each in samples]
+            parts = [
+                own_proportions(each, stratum.channel, functionals, "file") for each in samples
+            ]
             values, errors = (np.array(part) for part in zip(*parts, strict=True))
             inside = np.abs(values - true) <= Z_95 * errors + 1e-12
             found["reported_coverage"] = inside.reshape(redraws, -1).mean(axis=0)
