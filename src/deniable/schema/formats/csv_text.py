@@ -284,7 +284,7 @@ def first_text(path: Path, encoding: str | None) -> tuple[bytes, str, str]:
 def _found_encoding(path: Path, start: bytes) -> str:
     """Return the encoding of the mark, UTF-16 for many zero bytes, or the first that decodes all.
 
-    The latter is UTF-8, Windows' or Latin 1.
+    The last case tries UTF-8, Windows' and Latin 1 on the whole file, in this order.
     """
     for mark, name in MARKS:
         if start.startswith(mark):
