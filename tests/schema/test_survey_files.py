@@ -187,6 +187,16 @@ def test_times_and_empty_texts(tmp_path: Path) -> None:
         assert piece.batch.column("text").to_pylist() == ["", "a", "b"]
 
 
+def test_a_part_of_a_day_belongs_to_its_day(tmp_path: Path) -> None:
+    table = pd.DataFrame({"day": [3651.25, 3652.5, 3653.75]})  # days from 1960-01-01
+    pyreadstat.write_dta(table, tmp_path / "a.dta", variable_format={"day": "%td"})
+    (piece,) = open_survey(tmp_path / "a.dta").pieces(
+        ["day"], [], deniable.schema.ValidationErrors()
+    )
+    expected = [dt.date(1969, 12, 30), dt.date(1969, 12, 31), dt.date(1970, 1, 1)]
+    assert piece.batch.column("day").to_pylist() == expected
+
+
 def test_an_old_encoding_is_read_and_can_be_given(tmp_path: Path) -> None:
     table = pd.DataFrame({"town": ["Köln", "Bonn"] * 30})
     table.to_stata(tmp_path / "old.dta", write_index=False, version=114)
