@@ -270,9 +270,10 @@ def _publish(
     folder = release.folder
     release.refuse_failing_claims()
     entry = release.entry(digests)
-    ledger.refuse_without_consent(entry, ledger.entries(release.population), consent)
+    entries = ledger.entries(release.population)
+    ledger.refuse_without_consent(entry, entries, consent)
     warn_of_overlaps(ledger, entry)
-    counted = release.name in [each.release for each in ledger.entries(release.population)]
+    counted = release.name in [each.release for each in entries]
     key = key_for(folder, place, counted)
     # The entry binds the release to its plan and, by a digest that reveals nothing, to its key. So
     # another key under the same name is refused, even if the whole folder is lost.
