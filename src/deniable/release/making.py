@@ -134,12 +134,13 @@ def protect(
     The `quasi_identifiers` are columns that an intruder may know; ``private/risk.csv`` measures
     their risk. The key is in the `key_folder` until publication, and by default in the private
     folder. The `data_source` is the origin of the records: "own", "published", "network" or
-    "surrogate". The `settings`, plain JSON values, are stored for a comparison. `outside_bounds` is
-    the largest proportion, from 0 to 1, of a column's values that may lie outside its public
-    bounds. A `BoundsWarning` counts such values, and so does ``private/outside_bounds.csv``.
-    Rows can be `matched` with those of earlier releases by name, for example in a panel. The
-    `approval` is a file of `deniable.approve_plan`, which some ledgers require. `progress` receives
-    a step, the number of records done, and the number of all (0: unknown yet).
+    "surrogate". The `settings`, plain JSON values, are stored for a comparison with later runs.
+    `outside_bounds` is the largest proportion, from 0 to 1, of a column's values that may lie
+    outside its public bounds. A `BoundsWarning` counts such values, and so does
+    ``private/outside_bounds.csv``. Rows can be `matched` with those of earlier releases by name,
+    for example in a panel. The `approval` is a file of `deniable.approve_plan`, which some ledgers
+    require. `progress` receives a step, the number of records done, and the number of all (0:
+    unknown yet).
     """
     counting = named_ledger(ledger)
     refuse_no_plan(plan)
