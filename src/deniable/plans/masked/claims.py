@@ -82,11 +82,11 @@ def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:
     """Return one row per claim about a `mechanism`, in the columns of `Plan.audit`."""
     rows = []
     stated = proved_epsilon(mechanism)
+    exact = recorded_epsilons(mechanism) if mechanism.k is None else []
     if math.isinf(stated):
         why = "no finite epsilon stated"
         rows.append(audit_row("record", "all columns", stated, stated, stated, why))
     else:
-        exact = recorded_epsilons(mechanism)
         columns = zip(mechanism.domains.names, mechanism.exact_epsilons, exact, strict=True)
         for name, own, found in columns:
             claimed, up = rounded_up(own), rounded_up(found)
@@ -96,7 +96,7 @@ def audit_claims(mechanism: NumericMechanism) -> pd.DataFrame:
     for each in verdicts(mechanism):
         proved = math.nan if each.proved_epsilon is None else each.proved_epsilon
         if mechanism.k is None and each.holds:
-            proved = sum_of_epsilons(recorded_epsilons(mechanism))
+            proved = sum_of_epsilons(exact)
         kind = "exact"
         if mechanism.k is not None and not math.isinf(proved):
             kind = "proved" if each.holds else "lower bound"
