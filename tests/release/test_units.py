@@ -104,6 +104,9 @@ def test_strata_configs_and_the_comparison_divide_epsilon() -> None:
     assert strata.guarantees[0].unit == (
         "all records of one home, at most 3, that stay in their strata of sex"
     )
+    kept = StrataPlan.from_schema(plain, ["sex"], retention=1)
+    assert kept.guarantees[0].epsilon == math.inf
+    assert kept.audit().set_index("unit").loc["unit", "exact_epsilon"] == math.inf
     each = StrataPlan.from_schema(plain, ["sex"], {("f",): 6.0, ("m",): 3.0})
     assert [p.epsilon for p in each.protocols.values()] == pytest.approx([2.0, 1.0])
     made = settings_from({"kind": "columns", "epsilon": 6}).plan(PlanInputs(own))

@@ -302,7 +302,7 @@ class CategoricalPlan(Plan, Generic[OfProtocol]):
             return found
         stated, most = self.guarantees[0], self.schema.records_per_unit
         (record,) = found[found["unit"] == "record"].to_dict("records")
-        exact = sum_of_epsilons([record["exact_epsilon"]] * most)
+        exact = sum_of_epsilons([record["exact_epsilon"]], most)
         shipped, way = record["shipped_epsilon"] * most, f"{most} x the record"
         row = audit_row("unit", stated.unit, stated.epsilon, exact, shipped, way)
         return pd.concat([found, pd.DataFrame([row])], ignore_index=True)

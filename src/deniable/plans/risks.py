@@ -85,11 +85,11 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
 
 
-def sum_of_epsilons(epsilons: Iterable[float | Fraction]) -> float:
-    """Return the sum of `epsilons`, rounded up; infinite if one of them is."""
+def sum_of_epsilons(epsilons: Iterable[float | Fraction], times: int = 1) -> float:
+    """Return `times` the sum of `epsilons`, rounded up; infinite if one of them is."""
     if math.inf in (known := [*epsilons]):
         return math.inf
-    return rounded_up(sum((Fraction(each) for each in known), Fraction()))
+    return rounded_up(sum((Fraction(each) for each in known), Fraction()) * times)
 
 
 def guarantee_of_unit(record: Guarantee, schema: Schema, strata: Sequence[str]) -> Guarantee:
@@ -99,7 +99,7 @@ def guarantee_of_unit(record: Guarantee, schema: Schema, strata: Sequence[str]) 
     randomized independently. The columns `strata` are released unchanged.
     """
     most, name = schema.records_per_unit, schema.unit.name if schema.unit else "respondent"
-    total = sum_of_epsilons([record.epsilon] * most)
+    total = sum_of_epsilons([record.epsilon], most)
     stay = f", that stay in their strata of {' and '.join(strata)}" if strata else ""
     return replace(record, epsilon=total, unit=f"all records of one {name}, at most {most}{stay}")
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.arrays import Floats
-from deniable.channels import MAKERS, ProductChannel, rounded_up
+from deniable.channels import MAKERS, ProductChannel
 from deniable.errors import DeniableError, MissingExtraError, named_types
 from deniable.estimation import Z_95
 from deniable.plans.allocation import Split, Tables, allocate_to_blocks
@@ -29,6 +28,7 @@ from deniable.plans.blocks import (
 from deniable.plans.choosing import BEST, INVARIANT, MECHANISMS, Choice, choose
 from deniable.plans.comparison.expected import errors_in_forms, guess_of, note_on_guesses
 from deniable.plans.making import with_distributions
+from deniable.plans.risks import sum_of_epsilons
 from deniable.privacy import largest_posterior
 from deniable.schema import RecordsFile, Schema, schema_from_dict
 
@@ -221,7 +221,7 @@ class _Group:
     def _row(
         self, about: tuple[float, str, str], exact: float, excess: Excess, left_out: str = ""
     ) -> dict[str, Any]:
-        exact = rounded_up(Fraction(exact) * self.schema.records_per_unit)
+        exact = sum_of_epsilons([exact], self.schema.records_per_unit)
         names = self.schema.domain().names
         margins, pairs = [(name,) for name in names], [*combinations(names, 2)]
         errors: dict[str, Tables] = {"margins": margins, "pairs": pairs}
