@@ -153,6 +153,7 @@ def test_a_plan_that_states_too_little_is_told_by_the_exit_code(
         ("survey.yaml --epsilon 0 --out p.json", "epsilon is 0.0"),
         ("survey.yaml --epsilon 2 --out p.json --mechanism sex=magic", "'magic'"),
         ("survey.yaml --epsilon 2 --out p.json --mechanism hadamard --mechanism laplace", "one"),
+        ("survey.yaml --epsilon 2 --out p.json --mechanism hadamard --mechanism best", "one"),
         ("survey.yaml --epsilon 2 --out p.json --cluster sex,x", "'x'"),
         ("survey.yaml --epsilon 2 --out p.json --prior sex.csv", "COLUMN=FILE.csv"),
         ("survey.yaml --epsilon 2 --out p.json --data survey.csv", "--accept chosen_by_data"),

@@ -293,7 +293,7 @@ def _thresholds(what: str, given: list[str]) -> tuple[int, float]:
 
 
 def _mechanisms(given: list[str]) -> tuple[str, dict[str, str]]:
-    everywhere = list(dict.fromkeys(each for each in given if "=" not in each and each != "best"))
+    everywhere = list(dict.fromkeys(each for each in given if "=" not in each))
     if len(everywhere) > 1:
         text = f"--mechanism {' and '.join(everywhere)}; give one for all, others as COLUMN=KIND"
         raise DeniableError(text)
