@@ -55,9 +55,13 @@ def test_a_table_of_several_is_named(public: Path) -> None:
         tables: pd.DataFrame
         disagreement: pd.DataFrame
 
+    def none() -> Two:
+        raise DeniableError("one column has no pairs")
+
     two = Two(pd.DataFrame({"a": [1]}), pd.DataFrame({"b": [2]}))
     assert "a" in as_result(public, lambda: two, part="tables")
     assert "b" in as_result(public, lambda: two, part="disagreement")
+    assert list(as_result(public, none, part="tables")["note"]) == ["one column has no pairs"]
 
 
 def test_a_damaged_release_is_an_error(public: Path) -> None:
