@@ -263,12 +263,10 @@ def _resolved(
     target: Target | None,
 ) -> tuple[EstimatorName, Target]:
     refuse_unknown("loss", loss, get_args(LossName))
-    for option, given, kind in (
-        ("estimator", estimator, EstimatorName),
-        ("target", target, Target),
-    ):
-        if given is not None:
-            refuse_unknown(option, given, get_args(kind))
+    if estimator is not None:
+        refuse_unknown("estimator", estimator, get_args(EstimatorName))
+    if target is not None:
+        refuse_unknown("target", target, get_args(Target))
     if loss == "distance" and requirements.cost is None:
         raise DeniableError(
             "the loss 'distance' needs costs: give the requirements a cost matrix, or a power of "

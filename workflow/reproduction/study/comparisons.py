@@ -273,8 +273,6 @@ def _error(row: Row) -> float:
 
 def _quantile(probability: float, freedom: float) -> float:
     """Return a quantile of Student's distribution; of the normal one for infinite `freedom`."""
-    if math.isinf(freedom):
-        return Z_95 if probability == 0.975 else float(scipy.special.ndtri(probability))
     return float(scipy.special.stdtrit(freedom, probability))
 
 

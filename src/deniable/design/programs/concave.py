@@ -59,11 +59,10 @@ class Concave:
             )
             objective = np.append(np.zeros(variables), 1.0)
             lowest, highest = np.append(lowest, -reach), np.append(highest, reach)
-            found = program.minimise(objective, lowest, highest)
         else:
+            program = self._program
             objective = np.append(slopes.ravel(), np.zeros(variables - entries))
-            found = self._program.minimise(objective, lowest, highest)
-        if found is None:
+        if (found := program.minimise(objective, lowest, highest)) is None:
             return None
         x, bound = found
         P = np.maximum(inner.matrix(x), 0.0)
