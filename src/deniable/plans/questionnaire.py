@@ -67,6 +67,7 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
     """
 
     kind: ClassVar[str] = "questionnaire"
+    invariant: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,10 +90,6 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
     @cached_property
     def protocols(self) -> "Mapping[Stratum, Protocol]":
         return {(f"form {at}",): own for at, own in enumerate(self.protocol.protocols, start=1)}
-
-    @property
-    def invariant(self) -> bool:
-        return False
 
     @property
     def blocks(self) -> tuple[tuple[str, ...], ...]:

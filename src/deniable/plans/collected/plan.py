@@ -90,6 +90,10 @@ class CollectedPlan(Plan):
     kind: ClassVar[str] = "collected"
     protected_name: ClassVar[str] = "answers"
     of_records: ClassVar[bool] = False
+    passed: ClassVar[tuple[str, ...]] = ()
+    about_rows: ClassVar[str] = (
+        "Each row is a number of answers, by block, table and cell; there are no records."
+    )
 
     design: CollectionDesign
     _: KW_ONLY
@@ -178,14 +182,6 @@ class CollectedPlan(Plan):
         released = RELEASED_KINDS.values()
         found = {name: why for name, why in super().risks.items() if name not in released}
         return found | ({"no_floor": RISKS["no_floor"]} if self.design.floor == 0 else {})
-
-    @property
-    def passed(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def about_rows(self) -> str:
-        return "Each row is a number of answers, by block, table and cell; there are no records."
 
     def randomize(
         self, batches: Iterable[RecordBatch], source: RandomnessSource, watch: Watch | None = None

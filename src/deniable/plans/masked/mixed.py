@@ -50,6 +50,7 @@ class MixedPlan(Plan):
     """
 
     kind: ClassVar[str] = "mixed"
+    unit: ClassVar[str] = UNIT
     refuted = _of_part("numbers.refuted")
     refuse_too_few = _of_part("numbers.refuse_too_few")
     schema_of_tables = _of_part("categories.schema")
@@ -103,10 +104,6 @@ class MixedPlan(Plan):
     @cached_property
     def epsilon(self) -> float:
         return self._sum("epsilon")
-
-    @property
-    def unit(self) -> str:
-        return UNIT
 
     @property
     def row_by_row(self) -> bool:

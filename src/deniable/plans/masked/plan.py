@@ -97,6 +97,7 @@ class MaskedPlan(Plan):
     """
 
     kind: ClassVar[str] = "masked"
+    unit: ClassVar[str] = UNIT
 
     method: NumericMethod = "dp"
     k: int | None = None
@@ -209,10 +210,6 @@ class MaskedPlan(Plan):
     @cached_property
     def epsilon(self) -> float:
         return proved_epsilon(self.mechanism)
-
-    @property
-    def unit(self) -> str:
-        return UNIT
 
     @property
     def row_by_row(self) -> bool:
