@@ -50,9 +50,9 @@ class ClusterQueries(shared.OfTrueRecords):
             yield {}, found[:, 0]
             return
         drawn, found = generator.choice(len(sets), size=replicates), np.empty(replicates)
-        for number in np.unique(drawn):
-            runs = np.flatnonzero(drawn == number)
-            found[runs] = self.errors(cell, protocols, generator, runs.size)(sets[number])[:, 0]
+        for place in np.unique(drawn):
+            runs = np.flatnonzero(drawn == place)
+            found[runs] = self.errors(cell, protocols, generator, runs.size)(sets[place])[:, 0]
         yield {}, found
 
     def errors(
