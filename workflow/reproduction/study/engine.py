@@ -244,8 +244,9 @@ def simulate_chunk(
     """
     rows = []
     for cell in chunk_of(cells_of_grids(grids), chunk, chunks):
-        size = {"replicates": replicates, "block": block}
-        names, values = replicate(simulator, root_seed, study, cell, **size)
+        names, values = replicate(
+            simulator, root_seed, study, cell, replicates=replicates, block=block
+        )
         comparisons = simulator.compared(names)
         if values.ndim == 3 or comparisons:
             generator = generator_for(root_seed, {"study": study, "cell": dict(cell), "of": "runs"})

@@ -107,9 +107,8 @@ class IdpForests(Simulator):
             return self._measured(forest.fit(training, known.labels).predict(test.values))
 
     def _measured(self, predicted: Codes) -> Floats:
-        _, test = self._split
-        of = test.labels, predicted
-        return np.asarray(f1_score(*of, labels=(0, 1), average=None, zero_division=0))
+        true = self._split[1].labels
+        return np.asarray(f1_score(true, predicted, labels=(0, 1), average=None, zero_division=0))
 
     @cached_property
     def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:

@@ -23,7 +23,7 @@ from deniable.records import Microdata
 from deniable.rrba import POOLED, Combination, View, collect, make_views, split_blocks
 from deniable.sampling import generator_for
 
-from reproduction.papers.rrba.catalog import CONSISTENCY as DESCRIBED
+from reproduction.papers.rrba.catalog import CONSISTENCY
 from reproduction.study import groups_of, mean_summary
 
 CellVisibility = Literal["observed", "in several", "in none"]
@@ -34,7 +34,7 @@ and their size."""
 METHODS: tuple[Literal["nearest", "l2", "l1"], ...] = ("nearest", "l2", "l1")
 BLOCK_SIZE = 25  # clients between two updates of the tables of a view
 REPLICATES = 10
-COLUMNS = (*DESCRIBED.keys, *DESCRIBED.by_chance, "change", "ci_low", "ci_high", "replicates")
+COLUMNS = (*CONSISTENCY.keys, *CONSISTENCY.by_chance, "change", "ci_low", "ci_high", "replicates")
 
 
 def consistency_table(

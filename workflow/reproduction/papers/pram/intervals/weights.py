@@ -28,7 +28,8 @@ from reproduction.study import Cell, Simulated, Simulator
 CLASSES = "relationship"
 SIZES = {"Husband": 4, "Wife": 4, "Unmarried": 2, "Not-in-family": 2}
 """Sizes of persons under ``pps`` by relationship, 1 for all others."""
-ESTIMATORS, OF_ALL = ("hajek", "horvitz_thompson", "unweighted"), {"category": EVERY}
+ESTIMATORS = ("hajek", "horvitz_thompson", "unweighted")
+OF_ALL = {"category": EVERY}
 
 
 @dataclass(frozen=True, eq=False)
