@@ -188,8 +188,10 @@ def test_stated_tables_come_first_and_other_columns_are_not_chosen(
         "return [...document.querySelectorAll('#column option:not([disabled])')].map((e) => e.text)"
     )
     assert browser.execute_script(offered) == ["q1", ODD]
+    assert "Not published: q2, q3," in bar
     by_tab(browser, "[name=split]").send_keys(Keys.ARROW_UP).perform()
     assert len(browser.execute_script(offered)) == 9
+    assert "Not published" not in text(browser, ".bar")
     by_tab(browser, "#column").send_keys("q2").perform()
     by_tab(browser, "[name=split]").send_keys(Keys.ARROW_DOWN).perform()
     assert browser.execute_script("return document.querySelector('#column').value") == "q1"
@@ -245,6 +247,7 @@ def test_without_javascript_the_page_has_all_values(browser: webdriver.Chrome, p
             ["4", "0", "86", "54.6-fold"],
         ]
         assert not browser.find_element(By.ID, "slider").is_displayed()
+        assert "Not published: q2, q3," in text(browser, ".bar")
         assert "JavaScript is off" in browser.find_element(By.TAG_NAME, "body").text
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
