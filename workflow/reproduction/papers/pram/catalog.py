@@ -91,9 +91,11 @@ SHOWS = {
     "channels": "Optimized matrices as heat maps, original by randomized categories",
 }
 OF_BREACHES = {"breaches": ("pram_breach_bounds", "pram_approach")}
-FIGURES = tuple(
-    study.Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
-    for name, shows in SHOWS.items()
+FIGURES = (
+    *(
+        study.Figure(f"pram_{name}", f".figures:{name}", shows, OF_BREACHES.get(name, ()))
+        for name, shows in SHOWS.items()
+    ),
 )
 _part = partial(study.section_of, "pram")
 SECTIONS = (
