@@ -55,6 +55,7 @@ class Ledger:
     --------
     >>> import tempfile
     >>> from dataclasses import replace
+    >>> from deniable.release.counting import RecordDigests
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger.init(f"{folder.name}/ledger")
     >>> people = RecordDigests("5ee1", records=2, rows=(17, 44))
