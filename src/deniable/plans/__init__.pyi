@@ -39,12 +39,6 @@ from .interface import (
     Watch as Watch,
     refuse_no_plan as refuse_no_plan,
 )
-from .kinds import (
-    KINDS as KINDS,
-    plan_class as plan_class,
-    settings_class as settings_class,
-    settings_from as settings_from,
-)
 from .making import (
     clusters_from as clusters_from,
     clusters_from_tables as clusters_from_tables,
@@ -65,8 +59,12 @@ from .risks import (
     schema_risks as schema_risks,
 )
 from .settings import (
+    KINDS as KINDS,
     PlanInputs as PlanInputs,
     PlanOptions as PlanOptions,
+    plan_class as plan_class,
+    settings_class as settings_class,
+    settings_from as settings_from,
     through_matrices as through_matrices,
 )
 from .strata import StrataPlan as StrataPlan

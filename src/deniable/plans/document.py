@@ -13,7 +13,7 @@ from deniable import privacy
 from deniable.errors import DataError, DeniableError, named_types, shown
 from deniable.files import write_json
 from deniable.plans.interface import Plan
-from deniable.plans.kinds import plan_class
+from deniable.plans.settings import plan_class
 from deniable.schema import Part, schema_from_dict
 from deniable.texts import MAX_BYTES, read_given_json, text_of
 

@@ -13,8 +13,8 @@ from deniable.errors import DeniableError
 from deniable.plans.auditing import AUDIT_COLUMNS, audit_row
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import Plan, Watch
-from deniable.plans.kinds import KEPT_BACK
 from deniable.plans.risks import Guarantee, invariant_risks, sum_of_epsilons
+from deniable.plans.settings import KEPT_BACK
 from deniable.responses import ProtectedFormat, ProtectedRecords, category_columns, kept_back_table
 from deniable.sampling import RandomnessSource
 from deniable.schema import RecordBatch

@@ -16,9 +16,9 @@ from deniable.plans.auditing import audit_row
 from deniable.plans.categorical import CategoricalPlan
 from deniable.plans.document import epsilon_to_json
 from deniable.plans.interface import UNIT as UNIT_OF_RECORDS, Plan, Watch
-from deniable.plans.kinds import plan_class
 from deniable.plans.masked.plan import MaskedPlan
 from deniable.plans.risks import BY_CURATOR, Guarantee, Origin, released_columns, sum_of_epsilons
+from deniable.plans.settings import plan_class
 from deniable.responses import MixedResponses, counts_in, with_counts
 from deniable.sampling import KeyedDraws, RandomnessSource
 from deniable.schema import RecordBatch, Schema
