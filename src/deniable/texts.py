@@ -87,8 +87,8 @@ def repeated_keys(text: str) -> list[str]:
     """
     found: list[str] = []
     sizes: dict[str, int] = {}  # numbers of values under an anchor
-    scalars: dict[str | None, Any] = {}  # under an anchor
-    # The open lists and mappings, the number of values before each, and the nodes in each.
+    scalars: dict[str | None, Any] = {}  # text and line under an anchor
+    # The open lists and mappings, the number of values before each, and the scalars in each.
     opened: list[tuple[Any, int, list[Any]]] = []
     values = repeated = 0
     for event in yaml.parse(text, Loader=LOADER):
@@ -100,9 +100,11 @@ def repeated_keys(text: str) -> list[str]:
             continue
         if not isinstance(event, yaml.NodeEvent):
             continue
+        mark: Any = event.start_mark
+        scalar = (event.value, mark.line + 1) if isinstance(event, yaml.ScalarEvent) else None
         if opened:
             repeats = isinstance(event, yaml.AliasEvent)
-            opened[-1][2].append(scalars.get(event.anchor, event) if repeats else event)
+            opened[-1][2].append(scalars.get(event.anchor) if repeats else scalar)
         problem = ""
         if isinstance(event, yaml.AliasEvent):
             repeated += sizes.get(event.anchor or "", 0)
@@ -116,23 +118,19 @@ def repeated_keys(text: str) -> list[str]:
             if len(opened) > MAX_LEVELS:
                 problem = f"nested too deeply; allowed: {MAX_LEVELS} levels"
         elif event.anchor:
-            sizes[event.anchor], scalars[event.anchor] = 1, event
+            sizes[event.anchor], scalars[event.anchor] = 1, scalar
         values += 1
         if problem:
-            mark: Any = event.start_mark
             raise TooMuchError(problem=problem, problem_mark=mark)
     return found
 
 
-def _repeated(keys: Iterable[Any]) -> Iterator[str]:
+def _repeated(keys: Iterable[tuple[str, int] | None]) -> Iterator[str]:
     seen: set[str] = set()
-    for key in keys:
-        if isinstance(key, yaml.ScalarEvent):
-            mark: Any = key.start_mark
-            if key.value in seen:
-                name = plain(key.value[:LONGEST])
-                yield f"line {mark.line + 1}: {name} is given a second time; allowed: once"
-            seen.add(key.value)
+    for value, line in filter(None, keys):
+        if value in seen:
+            yield f"line {line}: {plain(value[:LONGEST])} is given a second time; allowed: once"
+        seen.add(value)
 
 
 def read_given_json(path: Path | str) -> Any:
