@@ -28,7 +28,7 @@ class _Matrix(Strict):
     @property
     def is_invariant(self) -> bool:
         """Whether the expected frequencies of randomized records are the original ones."""
-        return self.kind == "two_step" or bool(getattr(self, "invariant", False))
+        return False
 
     @property
     def origin(self) -> "plans.Origin":
@@ -121,6 +121,8 @@ class TwoStepMatrix(_FromRecords):
     columns.
     """
 
+    is_invariant: ClassVar[bool] = True
+
     kind: Literal["two_step"]
     retention: Probability | None = None
     """Retention probability of the first matrix, in place of its ε."""
@@ -143,6 +145,10 @@ class DesignedMatrix(_FromRecords):
     """Expected proportion of changed records (`changed`, at most 40 cells), or the sum (`trace`) or
     maximum (`worst_cell`) of the variances of estimates (at most 24 cells). See
     docs/optimized-matrices.md."""
+
+    @property
+    def is_invariant(self) -> bool:
+        return self.invariant
 
 
 class FileMatrix(_Matrix):
