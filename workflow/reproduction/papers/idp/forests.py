@@ -107,8 +107,8 @@ class IdpForests(Simulator):
             return self._measured(forest.fit(training, known.labels).predict(test.values))
 
     def _measured(self, predicted: Codes) -> Floats:
-        true = self._split[1].labels
-        return np.asarray(f1_score(true, predicted, labels=(0, 1), average=None, zero_division=0))
+        true, codes = self._split[1].labels, range(len(self.data.classes))
+        return np.asarray(f1_score(true, predicted, labels=codes, average=None, zero_division=0))
 
     @cached_property
     def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:

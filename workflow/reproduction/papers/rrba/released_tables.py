@@ -115,7 +115,8 @@ class _Simulation(Simulator):
                     found[method, reading, metric][:, places] = values.T
         sizes = [table.size for table in true]
         for (method, reading, metric), values in found.items():
-            exact = [self.epsilon_exact(cell, method, reading, m) for m in sizes]
+            of_size = {m: self.epsilon_exact(cell, method, reading, m) for m in {*sizes}}
+            exact = [of_size[m] for m in sizes]
             columns = (values.mean(axis=1), *values.T)
             every = zip(names, (max(sizes), *sizes), (max(exact), *exact), columns, strict=True)
             one = {"metric": metric, "method": method, "reading": reading}
