@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from deniable.errors import DeniableError, shown
 from deniable.files import write_json, write_table
 from deniable.plans import Plan, plan_to_json
-from deniable.release.contents import PRODUCTION_NOTICE, write_documents
+from deniable.release.contents import PLAN, PRODUCTION_NOTICE, write_documents
 from deniable.release.counting import Entry, RecordDigests, RowOrder, counted_epsilon
-from deniable.release.keys import PLAN_FILE, ReleaseKey
+from deniable.release.keys import ReleaseKey
 from deniable.release.receipts import refuse_other_files
 from deniable.release.records import OriginalRecords, Progress, records_writer
 from deniable.release.risk import Risk
@@ -211,7 +211,7 @@ class Release:
         risk.outside = tuple(self.records.file.outside.values())
         owner = {"exact_cells": risk.exact_cells(), "outside_bounds": risk.outside_bounds()}
         if self.plan.published is not self.plan:
-            write_json(private / PLAN_FILE, self.document, private=True)
+            write_json(private / PLAN, self.document, private=True)
             owner |= self.plan.owner_tables(self.records.batches())
         for name, table in ({"risk": risk.table()} | owner).items():
             if len(table):

@@ -93,7 +93,6 @@ PRIVATE: str = "private"
 """Folders of a release: one for publication, one that reveals the original data."""
 TEST: str = "test"
 """Folder of a test release of an own file, in place of the public one."""
-PLAN_FILE: str = "plan.json"  # the plan of a test release, in its private folder
 PROBE = ".probe"
 
 

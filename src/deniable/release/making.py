@@ -41,7 +41,7 @@ from deniable.files import (
     write_once,
 )
 from deniable.plans import Plan, refuse_no_plan
-from deniable.release.contents import SEED_NOTICE, TEST_NOTICE
+from deniable.release.contents import PLAN, SEED_NOTICE, TEST_NOTICE
 from deniable.release.counted import (
     ENTRY_FILE,
     Journal,
@@ -66,15 +66,7 @@ from deniable.release.counting import (
     named_ledger,
 )
 from deniable.release.drawing import MAX_OUTSIDE, Release, opened_release
-from deniable.release.keys import (
-    PLAN_FILE,
-    PRIVATE,
-    PUBLIC,
-    TEST,
-    PlaceOfKey,
-    key_for,
-    key_from_seed,
-)
+from deniable.release.keys import PRIVATE, PUBLIC, TEST, PlaceOfKey, key_for, key_from_seed
 from deniable.release.receipts import (
     RECEIPT,
     STATES_FILE,
@@ -238,7 +230,7 @@ def protect_test(
         folder_written_whole(release.folder / PRIVATE, private=True) as private,
     ):
         release.draw(key, public, private, None)
-        write_json(private / PLAN_FILE, release.document, private=True)
+        write_json(private / PLAN, release.document, private=True)
 
 
 def _refuse_taken(release: Release, ledger: Ledger) -> None:
