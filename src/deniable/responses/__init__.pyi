@@ -27,6 +27,7 @@ from .originals import (
 )
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
 from .tables import (
+    Answers as Answers,
     Side as Side,
     Table as Table,
     TableStratum as TableStratum,

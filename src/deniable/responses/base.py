@@ -13,7 +13,7 @@ from deniable import estimation
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, DeniableError
 from deniable.records import Domain, shortened
-from deniable.responses.tables import Table
+from deniable.responses.tables import Answers, Table
 from deniable.schema import FileFormat, Source, open_source
 
 
@@ -127,6 +127,16 @@ class Responses(ABC):
 
     def clusters(self) -> list[Table]:
         """Return the table of each group of columns that were randomized together."""
+        raise DeniableError(self.lacking)
+
+    def answers(self, weight: str | None = None) -> tuple[list[Answers], Floats | None]:
+        """Return the randomized values of all records, and their weights by the column `weight`.
+
+        There is one part per cluster of columns and channel: strata and forms have channels of
+        their own, and columns that are released unchanged have channels that keep each value. Given
+        the original record, all parts of a record are independent. Records of weight 0 are left
+        out.
+        """
         raise DeniableError(self.lacking)
 
     def refuse_no_categories(self) -> None:

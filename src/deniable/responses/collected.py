@@ -12,7 +12,7 @@ from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.responses.base import Counted, Responses, open_protected
-from deniable.responses.tables import Side, Table, cells_of, domain_of
+from deniable.responses.tables import Answers, Side, Table, cells_of, domain_of
 from deniable.rrba import (
     FLOOR_ROUNDING,
     SEPARATOR,
@@ -121,13 +121,33 @@ class CollectedResponses(Responses):
                 found[key] = fake, reports
         return [(table_channel(fake, keep), n) for (keep, _), (fake, n) in found.items()]
 
+    def answers(self, weight: str | None = None) -> tuple[list[Answers], None]:
+        """Return the answers about each largest table, each as a record of its own.
+
+        The answers of one client about several tables are not linked in a collection.
+        """
+        _refuse_weights(weight)
+        every = list(map(set, self._tables))
+        tables = [self.table(own) for own in self._tables if not any(set(own) < e for e in every)]
+        counts = [self._counts[table.reports.names] for table in tables]
+        found, first = [], 0
+        for table, own in zip(tables, counts, strict=True):
+            codes = np.full(sum(int(each.sum()) for each in counts), -1)
+            codes[first : (first := first + int(own.sum()))] = np.repeat(np.arange(own.size), own)
+            found.append(Answers(table.cells, table.channel, codes))
+        return found, None
+
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
-        if weight is not None:
-            raise DeniableError(
-                f"a collection has no column of weights {weight!r}, and no records; leave it out"
-            )
+        _refuse_weights(weight)
         found = [self._counts[table.names] for table in tables]
         return [Counted(counts, file=self.records) for counts in found]
+
+
+def _refuse_weights(weight: str | None) -> None:
+    if weight is not None:
+        raise DeniableError(
+            f"a collection has no column of weights {weight!r}, and no records; leave it out"
+        )
 
 
 def _read(source: Any, form: FileFormat) -> tuple[str, pd.DataFrame]:

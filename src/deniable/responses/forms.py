@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deniable.arrays import Codes, Counts, Flags
+from deniable.arrays import Codes, Counts, Flags, Positions
 from deniable.channels import DenseChannel
 from deniable.errors import DataError, DeniableError
 from deniable.randomized_response import Protocol
@@ -20,7 +20,7 @@ from deniable.records import Attribute, Domain
 from deniable.responses.base import Counted, ResponseBatch
 from deniable.responses.columns import ProtectedFormat, ResponseColumn, response_columns
 from deniable.responses.protected import ProtectedRecords
-from deniable.responses.tables import Side, Table, domain_of
+from deniable.responses.tables import Answers, Side, Table, domain_of
 from deniable.schema import Schema
 
 NOT_ASKED = "(not asked)"
@@ -181,9 +181,7 @@ class FormResponses(ProtectedRecords):
 
     def _count(self, tables: Sequence[Domain], weight: str | None) -> list[Counted]:
         if weight is not None:
-            raise DeniableError(
-                f"a questionnaire has no column of weights {weight!r}; leave it out"
-            )
+            raise self._no_weights(weight)
         if any(each.names not in self._ways for each in tables):
             raise DeniableError(self.lacking)
         requested = [self._ways[each.names] for each in tables]
@@ -191,11 +189,8 @@ class FormResponses(ProtectedRecords):
         for form, codes in self._read():
             for counts, ways in zip(found, requested, strict=True):
                 for at, (way, forms) in enumerate(ways):
-                    rows, names = np.flatnonzero(np.isin(form, forms)), way.reports.names
-                    own = {n: self._own_codes(forms[0], n)[codes[n][rows]] for n in names}
-                    if min(each.min(initial=0) for each in own.values()) < 0:
-                        raise self._other_release()
-                    cells = ResponseBatch(own, None).joint(way.reports)
+                    rows = np.flatnonzero(np.isin(form, forms))
+                    cells = self._cells(forms[0], way.reports, codes, rows)
                     counts[at] += np.bincount(cells, minlength=way.reports.size)
         return [Counted(np.concatenate(each), file=self.records) for each in found]
 
@@ -232,3 +227,32 @@ class FormResponses(ProtectedRecords):
 
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         raise DeniableError(self.lacking)
+
+    def answers(self, weight: str | None = None) -> tuple[list[Answers], None]:
+        if weight is not None:
+            raise self._no_weights(weight)
+        read, names = list(self._read()), self._forms.domain.names
+        form = np.concatenate([number for number, _ in read])
+        codes = {name: np.concatenate([own[name] for _, own in read]) for name in names}
+        parts = []
+        for block, protocol in enumerate(self._forms.blocks):
+            side = Side.of_cluster(protocol, protocol.clusters[0])
+            found = np.full(form.size, -1)
+            for number, blocks in enumerate(self._forms.forms):
+                if block in blocks:
+                    rows = np.flatnonzero(form == number)
+                    found[rows] = self._cells(number, side.reports, codes, rows)
+            parts.append(Answers(side.cells, side.channel, found))
+        return parts, None
+
+    def _cells(
+        self, form: int, reports: Domain, codes: Mapping[str, Codes], rows: Positions
+    ) -> Codes:
+        """Return the codes of the joint cells of `reports` in `rows`, which have the `form`."""
+        own = {n: self._own_codes(form, n)[codes[n][rows]] for n in reports.names}
+        if min(each.min(initial=0) for each in own.values()) < 0:
+            raise self._other_release()
+        return ResponseBatch(own, None).joint(reports)
+
+    def _no_weights(self, weight: str) -> DeniableError:
+        return DeniableError(f"a questionnaire has no column of weights {weight!r}; leave it out")

@@ -15,7 +15,7 @@ from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
 from deniable.records import Domain, NumericMicrodata
 from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
-from deniable.responses.tables import Table
+from deniable.responses.tables import Answers, Table
 from deniable.schema import Coder, Schema, ValidationErrors, weights_of
 
 HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
@@ -233,6 +233,9 @@ class MixedResponses(Responses):
 
     def clusters(self) -> list[Table]:
         return self.categories.clusters()
+
+    def answers(self, weight: str | None = None) -> tuple[list[Answers], Floats | None]:
+        return self.categories.answers(weight)
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`; raise `DeniableError` if one is masked."""

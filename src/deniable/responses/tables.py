@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from deniable.arrays import Flags, Floats, Positions
+from deniable.arrays import Codes, Flags, Floats, Positions
 from deniable.channels import (
     Channel,
     DenseChannel,
@@ -88,6 +88,16 @@ def cells_of(domain: Domain, margin: Domain) -> Positions:
     """Return for each cell of a `domain` its cell in `margin`, a domain of some of the columns."""
     columns = np.unravel_index(np.arange(domain.size), domain.shape)
     return np.ravel_multi_index([columns[domain.position(n)] for n in margin.names], margin.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The randomized values of columns that were randomized together, record by record."""
+
+    cells: Domain  # the columns
+    channel: Channel  # from their joint cells to randomized values
+    codes: Codes
+    """Code of each record's randomized value; -1 if the record has none through this channel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +217,25 @@ class Table:
         most = max(self.cells.size, self.reports.size)
         entries = 0 if self.whole else self.domain.size * most
         return most <= MAX_CELLS and entries <= MAX_ENTRIES
+
+    def answers(self, codes: Codes) -> Iterator[Answers]:
+        """Yield the randomized `codes` of records as answers, through the channel of each stratum.
+
+        The columns of the strata themselves are left out; see `answers_of_strata`.
+        """
+        if not self.strata:
+            yield Answers(self.cells, self.channel, codes)
+        for each in self.strata:
+            within = (codes >= each.at.start) & (codes < each.at.stop)
+            yield Answers(self.blocks[0], each.channel, np.where(within, codes - each.at.start, -1))
+
+    def answers_of_strata(self, codes: Codes) -> Iterator[Answers]:
+        """Yield the columns of the strata, which are not randomized, from `codes` of records."""
+        own = self.blocks[0].names if self.strata else self.cells.names
+        for name, values in zip(self.cells.names, self.cells.unravel(codes), strict=True):
+            if name not in own:
+                kept = KeepOrReplace.uniform(self.cells[name].size, 1.0)
+                yield Answers(self.cells.project([name]), kept, values)
 
     @property
     def parts(self) -> tuple[Domain, ...]:
