@@ -33,6 +33,7 @@ LAYERS_OF_LIBRARY = (
     ("idp.audit", "design"),
     ("pram",),
     ("responses",),
+    ("joint", "regression"),
     ("plans",),
     ("release",),
     ("analysis",),

@@ -1,0 +1,161 @@
+"""A joint distribution of all columns: latent classes, times a factor for each pair of units."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deniable.arrays import Codes, Flags, Floats
+from deniable.errors import DeniableError
+from deniable.joint.classes import LatentClasses
+from deniable.joint.correction import Pair, Singles, multiply
+from deniable.randomized_response import repeat_cells
+from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
+
+MAX_CELLS = 1 << 22
+"""Cells of a table of some columns, and of the clusters that contain them."""
+FORMAT = "deniable-joint"
+
+
+@dataclass(frozen=True, eq=False)
+class JointDistribution:
+    """A distribution of all columns of a `domain` that answers each query consistently.
+
+    It is a mixture of classes, the `model`, within which `units` are independent: clusters or
+    single columns. With `factors`, by the positions of two units, it is this mixture times the
+    factor of each pair, over the table of all units. So each probability is at least 0, and all
+    tables agree. Without factors no table of all columns is formed.
+    """
+
+    domain: Domain
+    units: tuple[Domain, ...]
+    model: LatentClasses
+    factors: Mapping[Pair, Floats] = field(default_factory=dict)
+
+    @cached_property
+    def _table(self) -> Singles:
+        """The probabilities of all joint cells, with an axis for each unit."""
+        table = self.model.table()
+        for pair, factor in self.factors.items():
+            multiply(table, pair, factor)
+        table /= table.sum(dtype=float)
+        return table
+
+    def table(self, names: Sequence[str]) -> Floats:
+        """Return the distribution of the columns `names`, shape (cells,), the last fastest.
+
+        Raises `DeniableError` if a name is unknown or given twice, or the table has more than
+        `MAX_CELLS` cells.
+        """
+        own = self.domain.project(names)
+        chosen = [at for at, unit in enumerate(self.units) if {*unit.names} & {*names}]
+        cells = Domain(tuple(each for at in chosen for each in self.units[at]))
+        if cells.size > MAX_CELLS:
+            raise DeniableError(
+                f"the table of {', '.join(names)} and their clusters has {cells.size:,} cells; at "
+                f"most {MAX_CELLS:,} are computed. Name fewer columns, or give conditions"
+            )
+        if self.factors:
+            others = tuple(at for at in range(len(self.units)) if at not in chosen)
+            joint = self._table.sum(axis=others, dtype=float)
+        else:
+            joint = self.model.distribution(chosen)
+        values = joint.reshape(cells.shape)
+        rest = tuple(at for at, name in enumerate(cells.names) if name not in own.names)
+        kept = [name for name in cells.names if name in own.names]
+        order = [kept.index(name) for name in own.names]
+        return np.asarray(values.sum(axis=rest).transpose(order).reshape(-1))
+
+    def probability(self, allowed: Mapping[str, Flags]) -> float:
+        """Return the probability that each column has one of its `allowed` categories.
+
+        The flags have one value per category; columns without flags may have any. The number of
+        columns has no limit.
+        """
+        self.domain.project(list(allowed))
+        sets = []
+        for unit in self.units:
+            flags = (allowed.get(each.name, np.ones(each.size)) for each in unit)
+            sets.append(_outer_product([np.asarray(own, dtype=float) for own in flags]))
+        if self.factors:
+            found: Any = self._table
+            for own in reversed(sets):
+                found = found @ own
+            return float(found)
+        within = [own @ flags for own, flags in zip(self.model.conditionals, sets, strict=True)]
+        return float(self.model.weights @ np.prod(within, axis=0))
+
+    def sample(self, records: int, generator: np.random.Generator) -> Microdata:
+        """Return so many `records`, at least 1, from the distribution, in random order.
+
+        Cells, or classes and the cells of each unit within a class, are repeated as often as
+        expected, up to rounding; the `generator` draws the rest.
+        """
+        codes = (
+            self._cells(records, generator)
+            if self.factors
+            else self._of_classes(records, generator)
+        )
+        columns = {
+            name: column
+            for unit, own in zip(self.units, codes, strict=True)
+            for name, column in zip(unit.names, unit.unravel(own), strict=True)
+        }
+        order = generator.permutation(records)
+        return Microdata(self.domain, tuple(columns[name][order] for name in self.domain.names))
+
+    def _cells(self, records: int, generator: np.random.Generator) -> Sequence[Codes]:
+        """Return systematic draws from the table: one random start, then whole steps."""
+        reached = np.cumsum(self._table.reshape(-1), dtype=float)
+        points = (generator.random() + np.arange(records)) / records * reached[-1]
+        cells = np.minimum(np.searchsorted(reached, points, side="right"), reached.size - 1)
+        return np.unravel_index(cells, self._table.shape)
+
+    def _of_classes(self, records: int, generator: np.random.Generator) -> Sequence[Codes]:
+        numbers = repeat_cells(self.model.weights, records)
+        found: list[list[Codes]] = [[] for _ in self.units]
+        for at, number in enumerate(numbers.tolist()):
+            for columns, own in zip(found, self.model.conditionals, strict=True):
+                if number:
+                    cells = generator.multinomial(number, own[at] / own[at].sum())
+                    columns.append(generator.permutation(np.repeat(np.arange(cells.size), cells)))
+        return [np.concatenate(columns) for columns in found]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the distribution as plain values, for `from_json`."""
+        return {
+            "format": FORMAT,
+            "version": 1,
+            "columns": attributes_to_json(self.domain),
+            "units": [list(unit.names) for unit in self.units],
+            "weights": self.model.weights.tolist(),
+            "conditionals": [own.tolist() for own in self.model.conditionals],
+            "factors": [
+                {"units": list(pair), "factor": own.tolist()} for pair, own in self.factors.items()
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, own: Mapping[str, Any]) -> "JointDistribution":
+        """Return the distribution of plain values, as `to_json` returns them.
+
+        Raises `DeniableError` if they are not those of a joint distribution.
+        """
+        if own.get("format") != FORMAT or own.get("version") != 1:
+            raise DeniableError("this is not a joint distribution; give a file joint.json")
+        domain = domain_from_json(own["columns"])
+        units = tuple(domain.project(names) for names in own["units"])
+        model = LatentClasses(
+            np.array(own["weights"]), tuple(np.array(each) for each in own["conditionals"])
+        )
+        factors = {tuple(each["units"]): np.array(each["factor"]) for each in own["factors"]}
+        return cls(domain, units, model, factors)
+
+
+def _outer_product(factors: Sequence[Floats]) -> Floats:
+    found = np.ones(1)
+    for own in factors:
+        found = (found[:, None] * own).reshape(-1)
+    return found
