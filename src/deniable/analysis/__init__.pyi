@@ -1,3 +1,4 @@
+from .microdata import WRONG_ERRORS as WRONG_ERRORS
 from .queries import parsed_query as parsed_query
 from .readable import (
     as_text as as_text,

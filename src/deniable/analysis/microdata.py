@@ -1,6 +1,7 @@
 """Weighted records and synthetic records, from the estimates of a release."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from deniable.analysis.base import ReleaseSource
 from deniable.analysis.estimator import refuse_impossible
+from deniable.analysis.joint import JointEstimates
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.estimation import consistent
+from deniable.joint import JointDistribution
 from deniable.randomized_response import (
     Adjustment,
     adjust,
@@ -22,8 +24,12 @@ from deniable.randomized_response import (
 )
 from deniable.records import Domain, Microdata
 from deniable.responses import Responses, Table, category_columns
+from deniable.schema import Schema
 
-Basis = Literal["clusters", "weights"]
+Basis = Literal["joint", "clusters", "weights"]
+WRONG_ERRORS = (
+    "standard errors computed from synthetic records, as if they were original ones, are too small"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +101,7 @@ def _strata_of(protected: Responses, tables: list[Table]) -> list[_Stratum]:
     return strata
 
 
-class RecordEstimates(ReleaseSource):
+class RecordEstimates(JointEstimates):
     """Weights of the protected records, and synthetic records, from the estimates."""
 
     def adjusted_weights(self) -> pd.DataFrame:
@@ -128,21 +134,37 @@ class RecordEstimates(ReleaseSource):
         return answer
 
     def synthetic(
-        self, records: int | None = None, seed: int = 0, *, basis: Basis = "clusters"
+        self,
+        records: int | None = None,
+        seed: int = 0,
+        *,
+        basis: Basis = "joint",
+        joint: JointDistribution | None = None,
     ) -> pd.DataFrame:
         """Return synthetic records with the randomized columns, in their types.
 
-        With the `basis` "clusters", the records have the estimated distribution of each cluster, up
-        to rounding to whole records. Clusters are matched at random, so columns of different
-        clusters are independent. With "weights", the protected records are repeated by their
-        adjusted weights. Strata keep their proportions. `records`, at least 1, is their number, by
-        default the number of protected records. The `seed`, from 0, decides the draws. Raises
-        `DeniableError` if `records` is below 1, a channel reveals nothing about some categories, or
-        the basis is "weights" and randomized values are not categories.
+        With the `basis` "joint", they come from the joint distribution of all columns: `joint`, or
+        by default the one of `joint()`. ``.attrs["fidelity"]`` is the mean total variation distance
+        between pairs of columns in the records and in this distribution. With "clusters", they have
+        the estimated distribution of each cluster, and clusters are matched at random, so columns
+        of different clusters are independent. With "weights", the protected records are repeated by
+        their adjusted weights. Strata keep their proportions.
+
+        `records`, at least 1, is their number, by default the number of protected records. The
+        `seed`, from 0, decides the draws. Standard errors that are computed from the records as if
+        they were original ones are too small. Raises `DeniableError` if `records` is below 1, a
+        channel reveals nothing about some categories, or the basis is "weights" and randomized
+        values are not categories.
         """
+        number, schema = self.records if records is None else records, self._schema()
+        if basis == "joint":
+            own = self.joint(seed=seed).distribution if joint is None else joint
+            made = own.sample(number, np.random.default_rng(seed))
+            answer = _typed(schema, {name: made.column(name) for name in own.domain.names})
+            answer.attrs["fidelity"] = own.distance_of_pairs(made)
+            return answer
         self._refuse_without_records("synthetic records")
-        number = self.records if records is None else records
-        tables, schema = self.responses.clusters(), self._schema()
+        tables = self.responses.clusters()
         if basis == "weights" and not all(table.returns_categories for table in tables):
             raise DeniableError(
                 "the randomized values of some columns are not categories, so records cannot be "
@@ -157,9 +179,7 @@ class RecordEstimates(ReleaseSource):
                 parts.append(stratum.drawn(schema.domain(), int(size), weights, source))
         order = source.permutation(number) if len(strata) > 1 else np.arange(number)
         codes = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
-        columns = category_columns(schema)
-        typed = {each.name: each.values.take(pa.array(codes[each.name])) for each in columns}
-        return pd.DataFrame({name: values.to_pandas() for name, values in typed.items()})
+        return _typed(schema, codes)
 
     def _refuse_without_records(self, what: str) -> None:
         if not self.responses.has_randomized_records:
@@ -167,6 +187,12 @@ class RecordEstimates(ReleaseSource):
                 f"a {type(self.plan).__name__} leaves no randomized records of all columns, "
                 f"so there are no {what}"
             )
+
+
+def _typed(schema: Schema, codes: Mapping[str, Codes]) -> pd.DataFrame:
+    columns = category_columns(schema)
+    typed = {each.name: each.values.take(pa.array(codes[each.name])) for each in columns}
+    return pd.DataFrame({name: values.to_pandas() for name, values in typed.items()})
 
 
 def _weights_of(strata: list[_Stratum]) -> tuple[Floats, list[Adjustment]]:

@@ -1,9 +1,8 @@
 """All estimates of a release from its public folder alone."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import (
@@ -21,7 +20,6 @@ from deniable.analysis.item_sets import ItemSetEstimates
 from deniable.analysis.microdata import RecordEstimates
 from deniable.analysis.numbers import QUARTILES, summarized
 from deniable.analysis.queries import Query, parsed_query, satisfying
-from deniable.analysis.shrinkage import shrunk
 from deniable.errors import DeniableError
 from deniable.responses import Table
 
@@ -167,9 +165,8 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates):
         """Return the tables of pairs of columns, in one table: one row per cell of a pair.
 
         ``columns`` and ``values`` are joined by " x "; ``one_cluster`` is true if the columns were
-        randomized together; ``shrunk`` is the estimate pulled towards independence
-        (`deniable.analysis.shrinkage.shrunk`), empty for tables that are too large to be counted.
-        The other columns, errors, `by_stratum` and `**options` are as in `margins`.
+        randomized together. The other columns, errors, `by_stratum` and `**options` are as in
+        `margins`.
 
         The `names` are columns (all their pairs are estimated), or tables of two columns or more.
         By default these are all pairs of at most 400 cells, and at most 50,000 cells in all;
@@ -180,16 +177,10 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates):
         else:
             tables, left_out = [*map(self._table, tables_of(names))], {}
         known, wanted = self._estimator(**options)
-        pulled = dict[tuple[str, str], Any]()
 
         def by_cell(table: Table, columns: ColumnValues) -> ColumnValues:
-            key = table.label, columns.get("stratum", "")
-            if key not in pulled:
-                there = table.countable and not table.kept_back and len(table.domain) == 2
-                pulled[key] = shrunk(table, known, wanted[0].inverse, key[1]) if there else np.nan
             about = {"columns": table.label, "values": table.domain.cell_labels()}
-            more = {"one_cluster": table.one_cluster} | columns | {"shrunk": pulled[key]}
-            return about | more
+            return about | {"one_cluster": table.one_cluster} | columns
 
         found = _joined(known.answers(tables, wanted, by_stratum=by_stratum), by_cell)
         found.attrs["left_out"] = left_out

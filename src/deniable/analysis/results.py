@@ -96,11 +96,9 @@ def _estimates(public: Path | str, released: Released) -> dict[str, pd.DataFrame
             "independence": as_result(public, released.independence_of_pairs),
         }
     how: dict[str, Any] = {"target": "both", "by_stratum": True, "weight": plan.weight}
-    weights = as_result(public, released.adjusted_weights)
-    basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
     return {
         "margins": as_result(public, released.margins, **how),
         "pairs": as_result(public, released.pairs, **how),
-        "weights": weights,
-        "synthetic": as_result(public, released.synthetic, basis=basis),
+        "weights": as_result(public, released.adjusted_weights),
+        "synthetic": as_result(public, released.synthetic),
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from deniable.analysis import Released, for_reading, notes_on, page, release_of
+from deniable.analysis import WRONG_ERRORS, Released, for_reading, notes_on, page, release_of
 from deniable.cli.answers import INDENT, aligned, to_json
 from deniable.cli.outputs import ANSWERS, refuse_overwriting
 from deniable.errors import DeniableError, GuessWarning, NoAnswerError, plain
@@ -51,6 +51,9 @@ def run(options: argparse.Namespace) -> None:
         else:
             with written_whole(files) as temporary:
                 records.to_parquet(temporary, index=False)
+        if (distance := records.attrs.get("fidelity")) is not None:
+            print(f"mean distance of pairs from the joint distribution: {distance:.4f}")
+            print(f"{WRONG_ERRORS}")
         for name in records.attrs.get("left_out", []):
             print(f"not adjusted: {plain(name)}: its randomized values are not its categories")
     elif files:
@@ -63,7 +66,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _has_question(options: argparse.Namespace) -> bool:
     names = ["margins", "numbers", "pairs", "table", "query", "test", "consistent", "two_step"]
-    return any(getattr(options, name) for name in [*names, "itemsets", "support", "rule"])
+    names += ["joint", "itemsets", "support", "rule"]
+    return any(getattr(options, name) for name in names)
 
 
 def _refuse_contradictions(options: argparse.Namespace) -> None:
@@ -119,7 +123,8 @@ def _questions(
         yield "margins", partial(released.margins, **tables)
     if options.numbers or (whole and not released.plan.unverifiable):
         yield "numbers", partial(released.numbers, **how)
-    for names in dict.fromkeys(options.table):
+    yield from _joint(released, options) if options.joint else ()
+    for names in () if options.joint else dict.fromkeys(options.table):
         yield f"table of {' x '.join(names)}", partial(released.table, names, **tables)
         if options.test == "independence":
             test = partial(released.independence, weight=options.weight, seed=options.seed)
@@ -127,8 +132,31 @@ def _questions(
     if options.pairs:
         yield "pairs", partial(released.pairs, **tables)
     yield from _analyses(released, options)
-    for query in options.query:
+    for query in () if options.joint else options.query:
         yield f"{QUERY}{query}", partial(released.query, query, **how)
+
+
+def _joint(
+    released: Released, options: argparse.Namespace
+) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+    """Yield the questions that one joint distribution answers."""
+    how = {"weight": options.weight, "seed": options.seed, "repetitions": options.repetitions}
+    found = cache(partial(released.joint, **how))
+
+    def table_of(names: tuple[str, ...]) -> pd.DataFrame:
+        return found().table(names)
+
+    def proportion_of(query: str) -> pd.DataFrame:
+        return found().query(query).assign(query=query)
+
+    yield "numbers of latent classes", lambda: found().choice()
+    yield "test of fit on held-out pairs", lambda: found().fit()
+    if not options.table and not options.query:
+        yield "dependence of pairs", lambda: found().dependences()
+    for names in dict.fromkeys(options.table):
+        yield f"joint table of {' x '.join(names)}", partial(table_of, names)
+    for query in options.query:
+        yield f"joint {QUERY}{query}", partial(proportion_of, query)
 
 
 def _analyses(

@@ -315,6 +315,9 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeatable)")
     text = "test of each --table (default: all): adjusted, or MCIndep with the noise of the channel"
     add("--test", choices=("independence", "mcindep"), help=text)
+    add("--joint", **yes, help="one joint distribution of all columns, which answers each --table")
+    text = "repetitions for intervals of --joint that are valid if its model holds (0)"
+    add("--repetitions", type=_seed, default=0, metavar="N", help=text)
     add("--consistent", **yes, help="tables that agree on shared marginal distributions")
     add("--two-step", **yes, help="nearest non-negative tables, and independence fitted to them")
     add("--itemsets", **yes, help="frequent item sets of baskets, or of columns of two categories")
@@ -340,8 +343,8 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--adjusted-weights", **yes, help="make weights that meet the estimates, in a new --out"
     )
-    text = "basis of synthetic records: estimated clusters, or records repeated by their weights"
-    add("--basis", choices=("clusters", "weights"), default="clusters", help=text)
+    text = "basis of synthetic records: the joint distribution (default), clusters or weights"
+    add("--basis", choices=("joint", "clusters", "weights"), default="joint", help=text)
     add("--seed", type=_seed, default=0, help="for synthetic records and Monte Carlo tests (0)")
     add("--format", choices=("text", "csv", "json", "html"), default="text", help="text by default")
     add("--out", type=_path, metavar="FILE", help="file to write (default: standard output)")

@@ -1,3 +1,8 @@
+from .bootstrap import (
+    model_limits as model_limits,
+    p_value_of_fit as p_value_of_fit,
+    repeated as repeated,
+)
 from .distribution import JointDistribution as JointDistribution
 from .estimating import (
     JointEstimate as JointEstimate,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.joint.evidence import Evidence, outer
 
+Singles = npt.NDArray[np.float32]
 FLOOR = 1e-12  # the smallest parameter after an extrapolation, so that EM can raise it again
 LEAST_PROBABILITY = 1e-30  # of a randomized value in a class
 PRIOR = 1.0
@@ -69,16 +70,17 @@ class LatentClasses:
         left, right = outer([*first, last][:half]), outer([*first, last][half:])
         return np.asarray(((left * self.weights[:, None]).T @ right).reshape(-1))
 
-    def table(self) -> npt.NDArray[np.float32]:
+    def table(self) -> Singles:
         """Return the distribution of the joint cells of all units, with an axis for each unit."""
-        flat = self.distribution(range(len(self.conditionals)))
         shape = [own.shape[1] for own in self.conditionals]
-        return np.asarray(flat.reshape(shape), np.float32)
+        flat: Singles = self.distribution(range(len(shape))).astype(np.float32)
+        table: Singles = flat.reshape(shape)
+        return table
 
     def log_densities(self, evidence: Evidence) -> Floats:
         """Return the logarithm of the probability of each record of the `evidence`."""
         shares, log_scale, _ = _joint_densities(self, evidence)
-        return log_scale + np.log(shares.sum(axis=1, dtype=float))
+        return np.asarray(log_scale + np.log(shares.sum(axis=1, dtype=float)))
 
 
 def fit_classes(
@@ -125,7 +127,7 @@ def _extrapolated(
 
 def _joint_densities(
     model: LatentClasses, evidence: Evidence
-) -> tuple[npt.NDArray[np.float32], Floats, list[Floats]]:
+) -> tuple[Singles, Floats, list[Floats]]:
     """Return w_k Pr(y | k), scaled within each record, the logarithms of the scales, and Pr(v | k).
 
     The first has the shape (records, classes); the last has one array per part, (classes, values).
@@ -159,11 +161,11 @@ def _em_step(model: LatentClasses, evidence: Evidence) -> tuple[LatentClasses, f
     """Return the next model, and the penalized log-likelihood of the given one."""
     margins, own = evidence.margins, evidence.weights
     shares, log_scale, through = _joint_densities(model, evidence)
-    sums = shares.sum(axis=1)
+    sums = shares @ np.ones(len(model.weights), np.float32)  # faster than `sum`
     height = evidence.sum_of(log_scale + np.log(sums.astype(float)))
     height += PRIOR * _log_prior(model, margins)
     shares *= ((1.0 if own is None else own.astype(np.float32)) / sums)[:, None]
-    numbers = shares.sum(axis=0, dtype=float) + PRIOR
+    numbers = (np.ones(len(shares), np.float32) @ shares).astype(float) + PRIOR
     expected = [
         np.broadcast_to(PRIOR * margin, each.shape).copy()
         for margin, each in zip(margins, model.conditionals, strict=True)

@@ -8,15 +8,15 @@ factor per pair, so its interactions of three and more units come from the laten
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
-import numpy.typing as npt
 
-from deniable.arrays import Floats, Positions, quotients
+from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import ProductChannel
+from deniable.joint.classes import Singles
 from deniable.joint.evidence import Evidence
 from deniable.joint.stacking import Stacked
 
@@ -24,10 +24,10 @@ MAX_TABLE = 1 << 21
 """Cells of the table of all units; larger tables are not formed, and not corrected."""
 MAX_PAIR = 1 << 20  # cells, and joint randomized values, of a pair
 MAX_ROUNDS = 12
+LEAST_GAIN = 1.0  # held-out log-likelihood that a further round gains
 INNER_STEPS = 3  # EM steps of a pair, before the table follows
 
 Pair = tuple[int, int]
-Singles = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,34 +63,69 @@ def pair_of(table: Singles, pair: Pair) -> Floats:
     return np.asarray(values.reshape(-1) / values.sum())
 
 
-def corrected(stacked: Stacked, evidence: Evidence) -> tuple[dict[Pair, Floats], int]:
-    """Return a factor for each pair of units, by which the table is multiplied, and the rounds.
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """Factors of pairs of units, after some `rounds`, and the `misfit` of held-out responses.
 
-    The number of rounds is the one of the largest likelihood of the pairs of the first part of the
-    records, if the table of the model without this part moves towards the pairs of all others.
+    The `misfit` is Pearson's statistic over its degrees of freedom, summed over the pairs of the
+    randomized values of complete parts. It is NaN if there are no such pairs.
+    """
+
+    factors: Mapping[Pair, Floats]
+    rounds: int
+    misfit: float
+
+
+def corrected(stacked: Stacked, evidence: Evidence) -> Correction:
+    """Return a factor for each pair of units, by which the table is multiplied.
+
+    Each part of the records is held out: the table of the model without it moves towards the pairs
+    of all other records. The number of rounds is the one with the largest likelihood of held-out
+    pairs, summed over all parts.
     There are no factors if the `evidence` is not complete, or the table is too large.
     """
+    parts = range(len(stacked.without))
+    held_out = [_pairs(evidence, stacked.fold == part) for part in parts]
     cells = math.prod(unit.size for unit in evidence.units)
-    if not evidence.complete or len(evidence.units) == 1 or cells > MAX_TABLE:
-        return {}, 0
-    held_out = _pairs(evidence, np.flatnonzero(stacked.fold == 0))
-    training = _pairs(evidence, np.flatnonzero(stacked.fold != 0))
-    best, rounds = -np.inf, 0
-    for number, found in enumerate(_rounds(stacked.without[0].table(), training, {})):
-        reached = sum(held_out[pair].likelihood(own) for pair, own in found.items())
-        if reached < best or number > MAX_ROUNDS:
+    if not held_out[0] or cells > MAX_TABLE:
+        without = [{pair: m.distribution(pair) for pair in held_out[0]} for m in stacked.without]
+        return Correction({}, 0, _misfit(held_out, without))
+    training = (_pairs(evidence, stacked.fold != part) for part in parts)
+    tables = (model.table() for model in stacked.without)
+    runs = [_rounds(table, pairs, {}) for table, pairs in zip(tables, training, strict=True)]
+    best, rounds, chosen = -np.inf, 0, list[Mapping[Pair, Floats]]()
+    for number, found in enumerate(islice(zip(*runs, strict=True), MAX_ROUNDS + 1)):
+        reached = sum(
+            counted.likelihood(own[pair])
+            for pairs, own in zip(held_out, found, strict=True)
+            for pair, counted in pairs.items()
+        )
+        if reached < best + LEAST_GAIN:
             break
-        best, rounds = reached, number
+        best, rounds, chosen = reached, number, [*found]
     factors: dict[Pair, Floats] = {}
-    for _ in islice(_rounds(stacked.model.table(), _pairs(evidence), factors), rounds + 1):
+    for _ in islice(_rounds(stacked.model.table(), _pairs(evidence), factors), rounds):
         pass
-    return factors if rounds else {}, rounds
+    return Correction(factors, rounds, _misfit(held_out, chosen))
 
 
-def _pairs(evidence: Evidence, rows: Positions | None = None) -> dict[Pair, _Counted]:
-    found = {}
+def _misfit(
+    held_out: Sequence[Mapping[Pair, _Counted]], found: Sequence[Mapping[Pair, Floats]]
+) -> float:
+    statistic = degrees = 0.0
+    for part, distributions in zip(held_out, found, strict=True):
+        for pair, own in part.items():
+            expected = own.counts.sum() * own.channel.reported(distributions[pair])
+            statistic += float(quotients((own.counts - expected) ** 2, expected).sum())
+            degrees += own.counts.size - 1
+    return statistic / degrees if degrees else math.nan
+
+
+def _pairs(evidence: Evidence, chosen: Flags | slice = slice(None)) -> dict[Pair, _Counted]:
+    found: dict[Pair, _Counted] = {}
+    if not evidence.complete:
+        return found
     own = np.ones(evidence.records) if evidence.weights is None else evidence.weights
-    chosen = slice(None) if rows is None else rows
     for one, other in combinations(sorted(evidence.parts, key=lambda part: part.units), 2):
         channel = ProductChannel((one.channel, other.channel))
         if max(channel.size, channel.reports) <= MAX_PAIR:
@@ -103,14 +138,18 @@ def _pairs(evidence: Evidence, rows: Positions | None = None) -> dict[Pair, _Cou
 def _rounds(
     table: Singles, pairs: Mapping[Pair, _Counted], factors: dict[Pair, Floats]
 ) -> Iterator[dict[Pair, Floats]]:
-    """Yield the distributions of all pairs of the `table`, and change it and the `factors`."""
+    """Improve all pairs of the `table` in rounds, and change the `factors` accordingly.
+
+    Yield after each round the distribution of each pair when the round reached it.
+    """
     while True:
-        yield {pair: pair_of(table, pair) for pair in pairs}
+        found = {}
         for pair, counted in pairs.items():
-            old = pair_of(table, pair)
+            old = found[pair] = pair_of(table, pair)
             ratio = quotients(counted.improved(old), old)
             factors[pair] = factors.get(pair, 1.0) * ratio
             multiply(table, pair, ratio)
+        yield found
 
 
 def multiply(table: Singles, pair: Pair, factor: Floats) -> None:

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from deniable.arrays import Codes, Flags, Floats
+from deniable.arrays import Codes, Flags, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.joint.classes import LatentClasses
-from deniable.joint.correction import Pair, Singles, multiply
-from deniable.randomized_response import repeat_cells
+from deniable.joint.classes import LatentClasses, Singles
+from deniable.joint.correction import Pair, multiply
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 
 MAX_CELLS = 1 << 22
@@ -87,17 +88,22 @@ class JointDistribution:
         within = [own @ flags for own, flags in zip(self.model.conditionals, sets, strict=True)]
         return float(self.model.weights @ np.prod(within, axis=0))
 
-    def sample(self, records: int, generator: np.random.Generator) -> Microdata:
+    def sample(
+        self, records: int, generator: np.random.Generator, *, whole: bool = True
+    ) -> Microdata:
         """Return so many `records`, at least 1, from the distribution, in random order.
 
-        Cells, or classes and the cells of each unit within a class, are repeated as often as
-        expected, up to rounding; the `generator` draws the rest.
+        If `whole`, cells, or classes and the cells of each unit within a class, are repeated as
+        often as expected, up to one record. Otherwise all records are independent draws. The
+        `generator` draws the records.
         """
-        codes = (
-            self._cells(records, generator)
-            if self.factors
-            else self._of_classes(records, generator)
-        )
+        if records < 1:
+            raise DeniableError(f"{records} synthetic records are requested; request at least 1")
+        if self.factors:
+            cells = drawn_cells(self._table, records, generator, whole)
+            codes: Sequence[Codes] = np.unravel_index(cells, self._table.shape)
+        else:
+            codes = self._of_classes(records, generator, whole)
         columns = {
             name: column
             for unit, own in zip(self.units, codes, strict=True)
@@ -106,22 +112,31 @@ class JointDistribution:
         order = generator.permutation(records)
         return Microdata(self.domain, tuple(columns[name][order] for name in self.domain.names))
 
-    def _cells(self, records: int, generator: np.random.Generator) -> Sequence[Codes]:
-        """Return systematic draws from the table: one random start, then whole steps."""
-        reached = np.cumsum(self._table.reshape(-1), dtype=float)
-        points = (generator.random() + np.arange(records)) / records * reached[-1]
-        cells = np.minimum(np.searchsorted(reached, points, side="right"), reached.size - 1)
-        return np.unravel_index(cells, self._table.shape)
+    def _of_classes(
+        self, records: int, generator: np.random.Generator, whole: bool
+    ) -> Sequence[Codes]:
+        classes = drawn_cells(self.model.weights, records, generator, whole)
+        numbers = np.bincount(classes, minlength=self.model.weights.size)
+        return [
+            np.concatenate(
+                [
+                    generator.permutation(drawn_cells(shares, number, generator, whole))
+                    for shares, number in zip(own, numbers.tolist(), strict=True)
+                ]
+            )
+            for own in self.model.conditionals
+        ]
 
-    def _of_classes(self, records: int, generator: np.random.Generator) -> Sequence[Codes]:
-        numbers = repeat_cells(self.model.weights, records)
-        found: list[list[Codes]] = [[] for _ in self.units]
-        for at, number in enumerate(numbers.tolist()):
-            for columns, own in zip(found, self.model.conditionals, strict=True):
-                if number:
-                    cells = generator.multinomial(number, own[at] / own[at].sum())
-                    columns.append(generator.permutation(np.repeat(np.arange(cells.size), cells)))
-        return [np.concatenate(columns) for columns in found]
+    def distance_of_pairs(self, records: Microdata) -> float:
+        """Return the mean total variation distance of pairs of columns of `records` from this one.
+
+        It is NaN for one column.
+        """
+        distances = [
+            np.abs(records.counts(pair).reshape(-1) / len(records) - self.table(pair)).sum() / 2
+            for pair in combinations(self.domain.names, 2)
+        ]
+        return float(np.mean(distances)) if distances else np.nan
 
     def to_json(self) -> dict[str, Any]:
         """Return the distribution as plain values, for `from_json`."""
@@ -159,3 +174,18 @@ def _outer_product(factors: Sequence[Floats]) -> Floats:
     for own in factors:
         found = (found[:, None] * own).reshape(-1)
     return found
+
+
+def drawn_cells(
+    shares: npt.ArrayLike, number: int, generator: np.random.Generator, whole: bool
+) -> Positions:
+    """Return a `number` of cells, in increasing order, drawn in proportion to their `shares`.
+
+    If `whole`, each cell occurs as often as expected up to 1, by systematic sampling: the
+    `generator` draws one start. Otherwise all draws are independent.
+    """
+    reached = np.cumsum(np.ravel(shares), dtype=float)
+    steps = (generator.random() + np.arange(number)) / max(number, 1)
+    points = reached[-1] * (steps if whole else np.sort(generator.random(number)))
+    found: Positions = np.searchsorted(reached, points, side="right")
+    return np.minimum(found, reached.size - 1)

@@ -20,12 +20,14 @@ class JointEstimate:
     """An estimated joint `distribution`, with the choices that led to it.
 
     The `stacked` latent classes have the held-out likelihoods. `rounds` is the number of rounds of
-    the correction by pairs, 0 without a correction.
+    the correction by pairs, 0 without a correction. `misfit` is Pearson's statistic of held-out
+    pairs over its degrees of freedom; about 1 if the model fits, NaN without complete records.
     """
 
     distribution: JointDistribution
     stacked: Stacked
     rounds: int
+    misfit: float
 
 
 def estimate_joint(
@@ -64,7 +66,6 @@ def estimate_joint(
         raise DeniableError("there are no randomized values, so no joint distribution")
     evidence = Evidence.of(answers, weights)
     stacked = stack_classes(evidence, np.random.default_rng(seed), most=most)
-    factors, rounds = corrected(stacked, evidence)
-    return JointEstimate(
-        JointDistribution(domain, evidence.units, stacked.model, factors), stacked, rounds
-    )
+    found = corrected(stacked, evidence)
+    distribution = JointDistribution(domain, evidence.units, stacked.model, found.factors)
+    return JointEstimate(distribution, stacked, found.rounds, found.misfit)

@@ -45,14 +45,15 @@ def stack_classes(
     """Return the stacked model of the `evidence`; the `generator` draws the parts and the starts.
 
     There are as many parts as `folds`. Numbers of classes are 1, 2, 4, ... up to `most`, and end
-    after two numbers that do not raise the held-out likelihood.
+    after two numbers that do not raise the held-out likelihood by more than its standard error.
     """
     fold = generator.permutation(evidence.records) % folds
     training = [evidence.part_of(np.flatnonzero(fold != k)) for k in range(folds)]
     held_out = [evidence.part_of(np.flatnonzero(fold == k)) for k in range(folds)]
+    own = np.ones(evidence.records) if evidence.weights is None else evidence.weights
     models: list[list[LatentClasses]] = []
     columns: list[Floats] = []
-    sizes, behind, best = [1], 0, -np.inf
+    sizes, behind, best = [1], 0, np.full(evidence.records, -1e9)
     while True:
         fitted = [_fitted(part, sizes[-1], generator) for part in training]
         logs = np.empty(evidence.records)
@@ -60,12 +61,12 @@ def stack_classes(
             logs[fold == k] = model.log_densities(part)
         models.append(fitted)
         columns.append(logs)
-        reached = evidence.sum_of(logs)
-        behind, best = (0, reached) if reached > best else (behind + 1, best)
+        gain = own * (logs - best)
+        behind = 0 if gain.sum() > np.sqrt(gain @ gain) else behind + 1
+        best = logs if gain.sum() > 0 else best
         if behind == 2 or 2 * sizes[-1] > most or len(evidence.units) == 1:
             break
         sizes.append(2 * sizes[-1])
-    own = np.ones(evidence.records) if evidence.weights is None else evidence.weights
     table = np.column_stack(columns)
     shares, gains = _stacking_shares(table, own), table - table[:, :1]
     errors = np.sqrt(own**2 @ (gains - gains.mean(axis=0)) ** 2)

@@ -55,8 +55,8 @@ def compare_records(
     interval that contains it. For invariant matrices ``reported_coverage`` is the same for
     proportions of randomized values. Then rows with ``check`` "distance" follow, one for each
     column and each estimated pair: total variation distances from the original proportions, for the
-    ``protected`` records, the ``consistent`` and the ``shrunk`` estimates, the weighted records
-    (``weights``) and the ``synthetic`` records.
+    ``protected`` records, the ``consistent`` estimates, the weighted records (``weights``) and the
+    ``synthetic`` records.
     """
     if not isinstance(original, WeightedMicrodata):
         original = WeightedMicrodata(original.domain, original.columns)
@@ -179,7 +179,7 @@ def _distances(
         given = _of_file(pairs, "columns", label) if given is None else given
         found: dict[str, Floats] = {}
         if given is not None and len(given) == true.size:
-            kept = {"reported": "protected", "consistent": "consistent", "shrunk": "shrunk"}
+            kept = {"reported": "protected", "consistent": "consistent"}
             found = {new: given[old].to_numpy(float) for old, new in kept.items() if old in given}
         if weighted is not None:
             found["weights"] = shares(weighted[0], names, weighted[1])

@@ -231,9 +231,9 @@ class Table:
 
     def answers_of_strata(self, codes: Codes) -> Iterator[Answers]:
         """Yield the columns of the strata, which are not randomized, from `codes` of records."""
-        own = self.blocks[0].names if self.strata else self.cells.names
-        for name, values in zip(self.cells.names, self.cells.unravel(codes), strict=True):
-            if name not in own:
+        columns = self.cells.unravel(codes) if self.strata else ()
+        for name, values in zip(self.cells.names, columns, strict=bool(self.strata)):
+            if name not in self.blocks[0].names:
                 kept = KeepOrReplace.uniform(self.cells[name].size, 1.0)
                 yield Answers(self.cells.project([name]), kept, values)
 

@@ -24,7 +24,7 @@ with from_extras():
 COLUMNS = ("of", "estimates", "measure", "error", "expected_error", "number")
 MARGINS, PAIRS = "marginal distributions", "pairs"
 STATISTICS = {"means": "mean", "standard deviations": "standard deviation", "quantiles": "quantile"}
-DISTANCES = ("protected", "consistent", "weights", "synthetic", "shrunk")
+DISTANCES = ("protected", "consistent", "weights", "synthetic")
 """Columns of checks with total variation distances from the original proportions."""
 EUCLIDEAN = {"l2_estimate": "unbiased", "l2_consistent": "consistent", "l2_nearest": "two-step"}
 """Columns of checks of collections with Euclidean distances, and the names of the estimates."""
