@@ -69,7 +69,8 @@ include: {rules!r}
 RECORDS = 600
 FILES = (
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
-    *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
+    *("two_step.csv", "independence.csv", "weights.csv", "joint.json"),
+    "synthetic.parquet",
 )
 
 

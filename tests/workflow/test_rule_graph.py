@@ -21,7 +21,7 @@ STAGES = {
         "plan",
         "protect",
     ),  # a plan may follow from the randomized values of another release
-    "estimate": ("estimate", "consistency", "two_step", "independence", "synthesize"),
+    "estimate": ("estimate", "consistency", "two_step", "independence", "joint", "synthesize"),
     "check": ("check",),
     "audit": ("audit_privacy", "audit_samplers"),
     "report": ("report",),

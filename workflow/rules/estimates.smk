@@ -123,9 +123,32 @@ rule item_sets:
         "../scripts/item_sets.py"
 
 
+rule joint:
+    input:
+        released_by,
+    output:
+        f"{ESTIMATES}/joint.json",
+    log:
+        "results/logs/joint/{release}.log",
+    benchmark:
+        "results/benchmarks/joint/{release}.tsv"
+    group:
+        "release-{release}"
+    resources:
+        **needs(MINUTES),
+    params:
+        public=f"{FOLDER}/public",
+        code=lambda wildcards: plan.code("joint.py"),
+    message:
+        "Release {wildcards.release}: estimating the joint distribution of all columns"
+    script:
+        "../scripts/joint.py"
+
+
 rule synthesize:
     input:
         released_by,
+        joint=f"{ESTIMATES}/joint.json",
     output:
         weights=f"{ESTIMATES}/weights.csv",
         synthetic=f"{ESTIMATES}/synthetic.parquet",

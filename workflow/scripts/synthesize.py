@@ -1,16 +1,15 @@
-"""Weight the protected records of a release, and draw synthetic records from its estimates."""
+"""Weight the protected records of a release, and draw synthetic records from its joint distribution."""
 
 from deniable.analysis import Released, as_result
-from deniable.files import write_table
+from deniable.files import read_json, write_table
+from deniable.joint import JointDistribution
 
 from reproduction.pipeline import job
 
 with job(snakemake):
-    public = snakemake.params.public
+    public, found = snakemake.params.public, read_json(snakemake.input.joint)
     released = Released(public)
-    weights = as_result(public, released.adjusted_weights)
-    write_table(snakemake.output.weights, weights)
-    # Records repeated by weight preserve more of the dependence between clusters.
-    basis = "weights" if "weight" in weights and not weights.attrs["left_out"] else "clusters"
-    synthetic = as_result(public, released.synthetic, basis=basis)
+    write_table(snakemake.output.weights, as_result(public, released.adjusted_weights))
+    joint = None if "note" in found else JointDistribution.from_json(found)
+    synthetic = as_result(public, released.synthetic, joint=joint)
     synthetic.to_parquet(snakemake.output.synthetic, index=False)

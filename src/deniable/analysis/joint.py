@@ -136,7 +136,10 @@ class JointAnswers:
     def to_json(self) -> dict[str, Any]:
         """Return the distribution, the choice of classes, the test of fit and notes, as values."""
         parts = {"choice": self.choice(), "fit": self.fit()}
-        rows = {name: part.to_dict("records") for name, part in parts.items()}
+        rows = {
+            name: part.astype(object).where(part.notna(), None).to_dict("records")
+            for name, part in parts.items()
+        }
         return {**self.distribution.to_json(), **rows, "notes": list(self.notes)}
 
 

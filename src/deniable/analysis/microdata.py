@@ -158,7 +158,11 @@ class RecordEstimates(JointEstimates):
         """
         number, schema = self.records if records is None else records, self._schema()
         if basis == "joint":
-            own = self.joint(seed=seed).distribution if joint is None else joint
+            own = (
+                self.joint(weight=self.plan.weight, seed=seed).distribution
+                if joint is None
+                else joint
+            )
             made = own.sample(number, np.random.default_rng(seed))
             answer = _typed(schema, {name: made.column(name) for name in own.domain.names})
             answer.attrs["fidelity"] = own.distance_of_pairs(made)

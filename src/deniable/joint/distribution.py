@@ -139,16 +139,16 @@ class JointDistribution:
         return float(np.mean(distances)) if distances else np.nan
 
     def to_json(self) -> dict[str, Any]:
-        """Return the distribution as plain values, for `from_json`."""
+        """Return the distribution as plain values with 9 digits, for `from_json`."""
         return {
             "format": FORMAT,
             "version": 1,
             "columns": attributes_to_json(self.domain),
             "units": [list(unit.names) for unit in self.units],
-            "weights": self.model.weights.tolist(),
-            "conditionals": [own.tolist() for own in self.model.conditionals],
+            "weights": _rounded(self.model.weights),
+            "conditionals": [_rounded(own) for own in self.model.conditionals],
             "factors": [
-                {"units": list(pair), "factor": own.tolist()} for pair, own in self.factors.items()
+                {"units": list(pair), "factor": _rounded(own)} for pair, own in self.factors.items()
             ],
         }
 
@@ -167,6 +167,11 @@ class JointDistribution:
         )
         factors = {tuple(each["units"]): np.array(each["factor"]) for each in own["factors"]}
         return cls(domain, units, model, factors)
+
+
+def _rounded(values: Floats) -> list[Any]:
+    texts = [f"{value:.9g}" for value in values.reshape(-1).tolist()]
+    return list(np.array(texts, dtype=float).reshape(values.shape).tolist())
 
 
 def _outer_product(factors: Sequence[Floats]) -> Floats:

@@ -187,8 +187,8 @@ def _distances(
             found["synthetic"] = shares(synthetic, names)
         row: dict[str, Any] = {"check": "distance", "columns": label}
         for name, each in found.items():
-            # Adjusted weights and synthetic records do not include the survey weights.
-            of = shares(original, names) if name in ("weights", "synthetic") else true
+            # Adjusted weights do not include the survey weights.
+            of = shares(original, names) if name == "weights" else true
             row[name] = float(np.abs(each - of).sum() / 2)
         yield row
 

@@ -29,7 +29,8 @@ MIRROR_VARIABLE = "DENIABLE_DATA_MIRROR"
 RESULTS, RAW = Path("results"), Path("results/data/raw")
 ESTIMATES = (  # files of the estimates of each release
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
-    *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
+    *("two_step.csv", "independence.csv", "weights.csv", "joint.json"),
+    "synthetic.parquet",
 )
 ITEM_ESTIMATES = ("item_sets.csv", "item_rules.csv")  # of releases with `item_sets`
 
