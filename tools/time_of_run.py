@@ -25,7 +25,7 @@ def parts_of_rules() -> dict[str, str]:
     """Return the part of the work of each rule: analyses of a paper, or releases."""
     papers = {name: name.split("_")[0] for name in ANALYSES}
     chain = ("plan", "protect", "publish", "estimate", "consistency", "two_step", "independence")
-    found = papers | dict.fromkeys((*chain, "synthesize", "check"), "release")
+    found = papers | dict.fromkeys((*chain, "joint", "synthesize", "check"), "release")
     return {rule: part for rule, part in found.items() if part in PART_STYLE}
 
 

@@ -181,4 +181,3 @@ def test_pairs_with_many_cells_are_left_out_by_default_and_named() -> None:
     assert "500 cells" in found.attrs["left_out"]["a x b"]
     assert len(released.pairs(["a", "b"])) == 500
     assert len(released.pairs([("a", "c"), ("b", "c")])) == 135
-    assert released.pairs([("a", "b", "c")])["shrunk"].isna().all()

@@ -93,7 +93,9 @@ def test_distances_are_those_of_the_files() -> None:
     pair = distances.loc["sex x job"]
     assert pair["consistent"] < pair["protected"]
     assert pair["weights"] == pytest.approx(pair["consistent"], abs=1e-5)
-    assert pair["synthetic"] == pytest.approx(pair["consistent"], abs=2 / RECORDS)
+    assert pair["synthetic"] < pair["protected"] / 2
+    both = distances.loc["job x owner"]  # of two clusters, so the joint distribution is smoother
+    assert both["synthetic"] < both["consistent"]
 
 
 def test_a_part_is_compared_with_its_own_records() -> None:

@@ -127,7 +127,16 @@ def test_one_release_of_an_own_file_takes_a_config_of_a_few_lines(
     (outer.folder / "survey.yaml").write_text(SCHEMA, "utf-8")
     records = "".join(("f,n\n", "m,y\n")[n % 2] for n in range(200))
     (outer.folder / "survey.csv").write_text(f"sex,owner\n{records}", "utf-8")
-    chain = ("plan", "protect", "estimate", "consistency", "two_step", "independence", "joint", "synthesize")
+    chain = (
+        "plan",
+        "protect",
+        "estimate",
+        "consistency",
+        "two_step",
+        "independence",
+        "joint",
+        "synthesize",
+    )
     expected = dict.fromkeys(("all", *chain), 1) | {"total": 1 + len(chain)}
     assert jobs(said_by(outer, "-n", "all")) == expected
     said_by(outer, "--cores", "1", "all")

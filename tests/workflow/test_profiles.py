@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLUSTERS = ("slurm", "generic", "kubernetes")
 # The chain of one release is one submission, by the group that its rules name.
 ESTIMATES = {"plan", "protect", "estimate", "consistency", "two_step", "independence"}
-ESTIMATES |= {"item_sets", "synthesize", "check"}
+ESTIMATES |= {"item_sets", "joint", "synthesize", "check"}
 # They run nothing.
 TARGETS = {"all", "fit_surrogates", "releases"}
 # A production release is made by a job of its own, which no other job's failure ends.

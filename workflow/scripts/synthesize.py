@@ -1,4 +1,4 @@
-"""Weight the protected records of a release, and draw synthetic records from its joint distribution."""
+"""Weight the protected records of a release, and draw records from its joint distribution."""
 
 from deniable.analysis import Released, as_result
 from deniable.files import read_json, write_table

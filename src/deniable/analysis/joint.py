@@ -1,31 +1,21 @@
 """One consistent joint distribution of all columns of a release, with two kinds of intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from deniable.analysis.answers import Names, cells_as_columns
-from deniable.analysis.base import ReleaseSource
 from deniable.analysis.queries import Query, parsed_query
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.joint import (
-    JointDistribution,
-    JointEstimate,
-    estimate_joint,
-    model_limits,
-    p_value_of_fit,
-    repeated,
-)
+from deniable.joint import JointDistribution, JointEstimate, model_limits, p_value_of_fit
 from deniable.randomized_response import cramers_v
-
-if TYPE_CHECKING:
-    from deniable.analysis.released import Released
+from deniable.schema import Schema
 
 CONFIDENCE = 0.95
 NOT_FIXED = (
@@ -48,12 +38,15 @@ class JointAnswers:
     are unbiased and *valid whatever the joint distribution*; they are empty if the release has no
     such estimate. ``model_low`` and ``model_high`` are *valid if the model holds*; they need
     `repetitions`. Both have 95 % confidence for the population, each on its own.
+
+    `schema` is the one of the tables, and `found` the estimate. `own` has the methods ``table`` and
+    ``query`` of the release.
     """
 
-    released: "Released"
-    weight: str | None
+    schema: Schema
     found: JointEstimate
-    repetitions: Sequence[JointEstimate] = ()
+    repetitions: Sequence[JointEstimate]
+    own: Mapping[str, Callable[[Any], pd.DataFrame]]
 
     @property
     def distribution(self) -> JointDistribution:
@@ -105,18 +98,18 @@ class JointAnswers:
         named = [names] if isinstance(names, str) else list(names)
         own = self._limited(lambda joint: joint.table(named), "joint")
         domain = self.distribution.domain.project(named)
-        columns = self.released.plan.schema_of_tables.randomized
-        cells = cells_as_columns(domain, {each.name: each for each in columns}, [])
-        return pd.DataFrame(cells | own).assign(**self._unbiased(self.released.table, named))
+        columns = {each.name: each for each in self.schema.randomized}
+        cells = cells_as_columns(domain, columns, [])
+        return pd.DataFrame(cells | own).assign(**self._unbiased("table", named))
 
     def query(self, where: Query) -> pd.DataFrame:
         """Return the proportion that satisfies conditions, in one row; see `Released.query`.
 
         The conditions `where` are of any number of columns.
         """
-        flags = parsed_query(where, self.released.plan.schema_of_tables)
+        flags = parsed_query(where, self.schema)
         own = self._limited(lambda joint: np.array([joint.probability(flags)]), "joint")
-        return pd.DataFrame(own).assign(**self._unbiased(self.released.query, where))
+        return pd.DataFrame(own).assign(**self._unbiased("query", where))
 
     def _limited(self, quantity: Any, name: str) -> dict[str, Floats]:
         value = quantity(self.distribution)
@@ -125,10 +118,10 @@ class JointAnswers:
         low, high = model_limits(self.found, self.repetitions, quantity, CONFIDENCE)
         return {name: value, "model_low": low, "model_high": high}
 
-    def _unbiased(self, answer: Any, request: Any) -> dict[str, Any]:
+    def _unbiased(self, question: str, request: Any) -> dict[str, Any]:
         """Return the columns of the release's own answer; none if it has no such estimate."""
         try:
-            own = answer(request, weight=self.weight)
+            own = self.own[question](request)
         except DeniableError:
             return {}
         return {name: own[name].to_numpy() for name in ("estimate", "ci_low", "ci_high")}
@@ -141,41 +134,6 @@ class JointAnswers:
             for name, part in parts.items()
         }
         return {**self.distribution.to_json(), **rows, "notes": list(self.notes)}
-
-
-class JointEstimates(ReleaseSource):
-    """The joint distribution of all columns of a release."""
-
-    def joint(
-        self, *, weight: str | None = None, seed: int = 0, repetitions: int = 0
-    ) -> JointAnswers:
-        """Return one consistent joint distribution of all randomized columns, for any tables.
-
-        See `deniable.joint.estimate_joint` for the method. Adult (32,561 records, 8 columns) takes
-        about 10 seconds, and each of the `repetitions` as long.
-
-        Parameters
-        ----------
-        weight : str, optional
-            Released column of weights by which records count.
-        seed : int
-            From 0; decides the random starts and the parts of the records that are held out.
-        repetitions : int
-            Repetitions of the whole estimate for intervals that are valid if the model holds, and
-            for the test of fit: 0, or at least 2.
-
-        Raises
-        ------
-        DeniableError
-            If the release has no channels of categories, a channel is singular, or records have
-            strata and repetitions are requested.
-        """
-        if repetitions < 0 or repetitions == 1:
-            raise DeniableError(f"{repetitions} repetitions; give 0, or at least 2")
-        answers, weights = self.responses.answers(weight)
-        found = estimate_joint(answers, self.domain, weights, seed=seed)
-        again = tuple(repeated(found, answers, repetitions, seed)) if repetitions else ()
-        return JointAnswers(self, weight, found, again)  # type: ignore[arg-type]
 
 
 def _v_of_pair(names: Sequence[str], shape: Sequence[int], joint: JointDistribution) -> Floats:

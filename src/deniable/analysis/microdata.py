@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from deniable.analysis.base import ReleaseSource
 from deniable.analysis.estimator import refuse_impossible
-from deniable.analysis.joint import JointEstimates
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.estimation import consistent
-from deniable.joint import JointDistribution
+from deniable.joint import JointDistribution, estimate_joint
 from deniable.randomized_response import (
     Adjustment,
     adjust,
@@ -101,7 +101,7 @@ def _strata_of(protected: Responses, tables: list[Table]) -> list[_Stratum]:
     return strata
 
 
-class RecordEstimates(JointEstimates):
+class RecordEstimates(ReleaseSource):
     """Weights of the protected records, and synthetic records, from the estimates."""
 
     def adjusted_weights(self) -> pd.DataFrame:
@@ -158,14 +158,12 @@ class RecordEstimates(JointEstimates):
         """
         number, schema = self.records if records is None else records, self._schema()
         if basis == "joint":
-            own = (
-                self.joint(weight=self.plan.weight, seed=seed).distribution
-                if joint is None
-                else joint
-            )
-            made = own.sample(number, np.random.default_rng(seed))
-            answer = _typed(schema, {name: made.column(name) for name in own.domain.names})
-            answer.attrs["fidelity"] = own.distance_of_pairs(made)
+            if joint is None:
+                answers, weights = self.responses.answers(self.plan.weight)
+                joint = estimate_joint(answers, self.domain, weights, seed=seed).distribution
+            made = joint.sample(number, np.random.default_rng(seed))
+            answer = _typed(schema, {name: made.column(name) for name in joint.domain.names})
+            answer.attrs["fidelity"] = joint.distance_of_pairs(made)
             return answer
         self._refuse_without_records("synthetic records")
         tables = self.responses.clusters()

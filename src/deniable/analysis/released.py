@@ -1,6 +1,7 @@
 """All estimates of a release from its public folder alone."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Unpack
 
 import pandas as pd
@@ -17,10 +18,12 @@ from deniable.analysis.answers import (
 from deniable.analysis.estimator import ColumnValues
 from deniable.analysis.independence import IndependenceTests
 from deniable.analysis.item_sets import ItemSetEstimates
+from deniable.analysis.joint import JointAnswers
 from deniable.analysis.microdata import RecordEstimates
 from deniable.analysis.numbers import QUARTILES, summarized
 from deniable.analysis.queries import Query, parsed_query, satisfying
 from deniable.errors import DeniableError
+from deniable.joint import estimate_joint, repeated
 from deniable.responses import Table
 
 
@@ -202,6 +205,38 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates):
         said = where if isinstance(where, str) else ", ".join(f"{k}={v}" for k, v in where.items())
         answer.insert(0, "query", said)
         return answer
+
+    def joint(
+        self, *, weight: str | None = None, seed: int = 0, repetitions: int = 0
+    ) -> JointAnswers:
+        """Return one consistent joint distribution of all randomized columns, for any tables.
+
+        See `deniable.joint.estimate_joint` for the method. Adult (32,561 records, 8 columns) takes
+        5 to 30 seconds, and each repetition as long.
+
+        Parameters
+        ----------
+        weight : str, optional
+            Released column of weights by which records count.
+        seed : int
+            From 0; decides the random starts and the parts of the records that are held out.
+        repetitions : int
+            Repetitions of the whole estimate for intervals that are valid if the model holds, and
+            for the test of fit: 0, or at least 2.
+
+        Raises
+        ------
+        DeniableError
+            If the release has no channels of categories, a channel is singular, or records have
+            strata and repetitions are requested.
+        """
+        if repetitions < 0 or repetitions == 1:
+            raise DeniableError(f"{repetitions} repetitions; give 0, or at least 2")
+        schema, (answers, weights) = self._schema(), self.responses.answers(weight)
+        found = estimate_joint(answers, self.domain, weights, seed=seed)
+        again = tuple(repeated(found, answers, repetitions, seed)) if repetitions else ()
+        table, query = partial(self.table, weight=weight), partial(self.query, weight=weight)
+        return JointAnswers(schema, found, again, {"table": table, "query": query})
 
 
 def _joined(

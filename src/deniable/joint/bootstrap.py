@@ -51,10 +51,10 @@ def model_limits(
     quantity: Quantity,
     confidence: float,
 ) -> tuple[Floats, Floats]:
-    """Return the limits of a `quantity`, probabilities, that are valid if the model holds.
+    """Return the limits of a `quantity` of an `estimate` that are valid if the model holds.
 
-    `repetitions`, at least 2, are those of `repeated`. The limits have this `confidence`, each on
-    its own, and are within [0, 1].
+    The `quantity` has values in [0, 1]. The `repetitions`, at least 2, are those of `repeated`. The
+    limits have this `confidence`, each on its own.
     """
     first = quantity(estimate.distribution)
     errors = np.array([quantity(each.distribution) for each in repetitions]) - first
@@ -66,6 +66,6 @@ def model_limits(
 
 
 def p_value_of_fit(estimate: JointEstimate, repetitions: Sequence[JointEstimate]) -> float:
-    """Return the p-value of the model: the rank of its misfit among those of `repetitions`."""
+    """Return the p-value of an `estimate`: the rank of its misfit among those of `repetitions`."""
     larger = sum(each.misfit >= estimate.misfit for each in repetitions)
     return (1 + larger) / (1 + len(repetitions))

@@ -29,7 +29,7 @@ MAX_STEPS = 240
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses:
-    """Weights, shape (classes,), and for each unit conditional distributions, (classes, cells)."""
+    """`weights`, shape (classes,), and `conditionals` of each unit, shape (classes, cells)."""
 
     weights: Floats
     conditionals: tuple[Floats, ...]
@@ -43,7 +43,7 @@ class LatentClasses:
     def near(
         cls, margins: Sequence[Floats], classes: int, generator: np.random.Generator
     ) -> "LatentClasses":
-        """Return random `classes` that scatter about the `margins`, as the start of a climb."""
+        """Return random `classes` about the `margins`, drawn by the `generator`, as a start."""
         drawn = (generator.dirichlet(SCATTER * margin + 0.01, classes) for margin in margins)
         near = (0.9 * own + 0.1 * margin for own, margin in zip(drawn, margins, strict=True))
         return cls(np.full(classes, 1.0 / classes), tuple(near))

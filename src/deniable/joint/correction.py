@@ -65,7 +65,7 @@ def pair_of(table: Singles, pair: Pair) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """Factors of pairs of units, after some `rounds`, and the `misfit` of held-out responses.
+    """`factors` of pairs of units, after some `rounds`, and the `misfit` of held-out responses.
 
     The `misfit` is Pearson's statistic over its degrees of freedom, summed over the pairs of the
     randomized values of complete parts. It is NaN if there are no such pairs.
@@ -79,9 +79,9 @@ class Correction:
 def corrected(stacked: Stacked, evidence: Evidence) -> Correction:
     """Return a factor for each pair of units, by which the table is multiplied.
 
-    Each part of the records is held out: the table of the model without it moves towards the pairs
-    of all other records. The number of rounds is the one with the largest likelihood of held-out
-    pairs, summed over all parts.
+    Each part of the records of the `stacked` model is held out: the table without it moves towards
+    the pairs of all other records. The number of rounds is the one with the largest likelihood of
+    held-out pairs, summed over all parts.
     There are no factors if the `evidence` is not complete, or the table is too large.
     """
     parts = range(len(stacked.without))

@@ -154,7 +154,7 @@ class JointDistribution:
 
     @classmethod
     def from_json(cls, own: Mapping[str, Any]) -> "JointDistribution":
-        """Return the distribution of plain values, as `to_json` returns them.
+        """Return the distribution of plain values, `own`, as `to_json` returns them.
 
         Raises `DeniableError` if they are not those of a joint distribution.
         """

@@ -22,7 +22,7 @@ MAX_MERGED = 1 << 11
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Randomized values through one channel from the joint cells of some units."""
+    """Randomized values through one `channel` from the joint cells of some units."""
 
     units: tuple[int, ...]  # their positions, in the order of the channel's cells
     channel: Channel
@@ -32,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Parts of the same records, with one code for their joint randomized values."""
+    """Parts of the same `rows`, with one of `codes` for their joint randomized values."""
 
     parts: tuple[int, ...]  # their positions
     shape: tuple[int, ...]  # the number of randomized values of each
@@ -51,8 +51,8 @@ class Merged:
 class Evidence:
     """The randomized values of `records`, in parts that are independent given the original record.
 
-    A *unit* is a set of columns that is a cluster in all parts, or one column. Within a latent
-    class, units are independent. `weights` have one positive number per record, or are None.
+    Each of the `units` is a cluster of columns in all `parts`, or one column. Units are independent
+    within a latent class. `weights` have one positive number per record, or are None.
     """
 
     units: tuple[Domain, ...]

@@ -22,7 +22,7 @@ STACKING_STEPS = 300
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """A mixture of models of different numbers of classes, with the evidence for the choice."""
+    """A `model`: a mixture of models of several numbers of classes, and why they were chosen."""
 
     model: LatentClasses
     classes: tuple[int, ...]  # numbers of classes that were tried

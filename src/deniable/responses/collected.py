@@ -124,7 +124,7 @@ class CollectedResponses(Responses):
     def answers(self, weight: str | None = None) -> tuple[list[Answers], None]:
         """Return the answers about each largest table, each as a record of its own.
 
-        The answers of one client about several tables are not linked in a collection.
+        There is no `weight`. The answers of one client about several tables are not linked.
         """
         _refuse_weights(weight)
         every = list(map(set, self._tables))
