@@ -88,6 +88,33 @@ def test_a_page_asks_nothing_of_other_places(public: str, tmp_path: Path) -> Non
     assert "http" not in text
 
 
+@pytest.mark.parametrize("form", ["text", "csv", "json", "html"])
+def test_regressions_have_all_formats(public: str, form: str, tmp_path: Path) -> None:
+    asked = ["--regress", "owner ~ sex + region", "--regress", "age ~ income", "--format", form]
+    page = tmp_path / "page.txt"
+    assert main(["estimate", public, *asked, "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    for said in ("regression age ~ income", "income=high", "region=c", "owner=yes"):
+        assert said in text
+    if form != "csv":
+        assert "logistic model by corrected scores, compared with sex=F, region=a, owner=no" in text
+        assert "of a proportion" not in text
+    rows = Released(public).regression("age ~ income")["estimate"]
+    if form == "json":
+        found = json.loads(text)["answers"]["regression age ~ income"]["rows"]
+        assert [row["estimate"] for row in found] == pytest.approx(rows)
+
+
+def test_a_regression_that_is_refused_leaves_the_others(
+    public: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--regress", "owner ~ job", "--regress", "owner ~ sex", "--method", "likelihood"]
+    assert main(["estimate", public, *asked, "--model", "logistic"]) == 1
+    shown = capsys.readouterr()
+    assert "regression owner ~ job: 'owner ~ job': the release has no estimates" in shown.err
+    assert "A logistic model by maximum likelihood" in shown.out
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_synthetic_records_are_written(public: str, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"synthetic.{ending}"

@@ -10,7 +10,7 @@ import scipy
 
 from deniable.analysis.answers import Names, Tables
 from deniable.analysis.many_tables import ManyTableEstimates, listed
-from deniable.analysis.scores import Scores, factors
+from deniable.analysis.scores import Scores
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
     Independence,
@@ -23,7 +23,7 @@ from deniable.contingency import (
     weighted_channel_test,
 )
 from deniable.errors import DeniableError
-from deniable.responses import Responses, Table
+from deniable.responses import Responses, Table, factors
 
 MAX_TESTED = 512
 """Largest number of cells, and of randomized values, of a table that is tested by its counts. Monte

@@ -36,12 +36,14 @@ def notes_on(answer: pd.DataFrame) -> list[str]:
     """Return notes on an `answer`, in sentences: confidence, target, and estimates to be used."""
     left_out = answer.attrs.get("left_out", {})
     notes = [f"Left out: {name} ({reason})." for name, reason in left_out.items()]
+    notes += answer.attrs.get("notes", [])
     if "ci_low" in answer and "target" in answer and len(answer):
         confidence = answer["confidence"].iloc[0]
         of = " and for ".join(OF_TARGET[each] for each in answer["target"].unique())
         notes.append(
-            f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}. Intervals "
-            "of a proportion can leave [0, 1], because estimates are unbiased."
+            f"Intervals are of {confidence:.9g} confidence, each on its own, for {of}."
+            + " Intervals of a proportion can leave [0, 1], because estimates are unbiased."
+            * ("outside" in answer)
         )
     notes += [worse] if (worse := note_on_worse(answer)) else []
     if "outside" in answer and (outside := int(answer["outside"].sum())):

@@ -22,12 +22,13 @@ from deniable.analysis.joint import JointAnswers
 from deniable.analysis.microdata import RecordEstimates
 from deniable.analysis.numbers import QUARTILES, summarized
 from deniable.analysis.queries import Query, parsed_query, satisfying
+from deniable.analysis.regressions import RegressionEstimates
 from deniable.errors import DeniableError
 from deniable.joint import estimate_joint, repeated
 from deniable.responses import Table
 
 
-class Released(ItemSetEstimates, IndependenceTests, RecordEstimates):
+class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionEstimates):
     """Estimates from the public folder of a release, or from protected records in memory.
 
     All kinds of plans have the same methods, and all tables of estimates have the same columns. If

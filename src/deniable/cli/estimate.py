@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _has_question(options: argparse.Namespace) -> bool:
     names = ["margins", "numbers", "pairs", "table", "query", "test", "consistent", "two_step"]
-    names += ["joint", "itemsets", "support", "rule"]
+    names += ["joint", "itemsets", "support", "rule", "regress"]
     return any(getattr(options, name) for name in names)
 
 
@@ -134,6 +134,9 @@ def _questions(
     yield from _analyses(released, options)
     for query in () if options.joint else options.query:
         yield f"{QUERY}{query}", partial(released.query, query, **how)
+    by = {"model": options.model, "method": options.method}
+    for formula in dict.fromkeys(options.regress):
+        yield f"regression {formula}", partial(released.regression, formula, **by, **how)
 
 
 def _joint(

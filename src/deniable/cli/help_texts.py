@@ -182,9 +182,9 @@ examples:
   deniable secure-sum total survey.yaml sum-1.jsonl sum-2.jsonl sum-3.jsonl --out total.json
 """,
     "estimate": """\
-Estimate marginal distributions, tables, proportions, tests of independence, weights and synthetic
-records from the public folder of a release alone. Without a question, estimate marginal
-distributions, and means and quantiles of numbers, as far as the release has them.
+Estimate marginal distributions, tables, proportions, tests of independence, regressions, weights
+and synthetic records from the public folder of a release alone. Without a question, estimate
+marginal distributions, and means and quantiles of numbers, as far as the release has them.
 
 queries:
   All conditions of a query must hold: column=value, column=one|another, column!=value, and <, <=,
@@ -198,6 +198,7 @@ examples:
   deniable estimate release/public --query "sex=F,age>=30" --target file --confidence 0.9
   deniable estimate release/public --table sex,income --weight w --format html --out page.html
   deniable estimate release/public --test independence --consistent --two-step
+  deniable estimate release/public --regress "income ~ age + sex" --method likelihood
   deniable estimate release/public --itemsets --min-support 0.2 --rule "tea,milk => sugar"
   deniable estimate release/public --synthetic 1000 --out synthetic.csv
 """,

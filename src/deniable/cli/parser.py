@@ -313,6 +313,12 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     add("--table", **COLUMNS, action="append", default=[], help="a table of columns (repeatable)")
     add("--pairs", **yes, help="the tables of all pairs of columns")
     add("--query", metavar="TEXT", action="append", default=[], help="a proportion (repeatable)")
+    text = "coefficients of a regression, as 'income ~ age + sex' (repeatable)"
+    add("--regress", metavar="FORMULA", action="append", default=[], help=text)
+    text = "model of --regress (default: by the outcome)"
+    add("--model", choices=("linear", "logistic", "multinomial"), help=text)
+    text = "method of --regress (scores)"
+    add("--method", choices=("scores", "likelihood"), default="scores", help=text)
     text = "test of each --table (default: all): adjusted, or MCIndep with the noise of the channel"
     add("--test", choices=("independence", "mcindep"), help=text)
     add("--joint", **yes, help="one joint distribution of all columns, which answers each --table")

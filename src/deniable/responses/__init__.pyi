@@ -26,12 +26,16 @@ from .originals import (
     compare_records as compare_records,
 )
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
+from .scores import factors as factors
 from .tables import (
+    MAX_ENTRIES as MAX_ENTRIES,
+    MAX_SCORED as MAX_SCORED,
     Answers as Answers,
     Side as Side,
     Table as Table,
     TableStratum as TableStratum,
     cells_of as cells_of,
     kept_back_table as kept_back_table,
+    margin_channel as margin_channel,
     table_within_strata as table_within_strata,
 )

@@ -45,7 +45,7 @@ class Side:
         """Return the side of a `cluster` of the `protocol`, for its columns among `names`."""
         whole = cls.of_cluster(protocol, cluster)
         own = tuple(name for name in cluster if name in names)
-        alone = None if own == cluster else _alone(whole.channel, whole.cells, own)
+        alone = None if own == cluster else margin_channel(whole.channel, whole.cells, own)
         if alone is None:
             return whole
         return cls(whole.cells.project(own), whole.cells.project(own), alone)
@@ -62,7 +62,8 @@ class Side:
         return cls(protocol.domain.project(cluster), protocol.reported_as(cluster), channel)
 
 
-def _alone(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel | None:
+def margin_channel(channel: Channel, cluster: Domain, names: tuple[str, ...]) -> Channel | None:
+    """Return the channel of the columns `names` alone in a `cluster` of a `channel`, if any."""
     factors = channel.simple_factors
     if tuple(factor.size for factor in factors) == cluster.shape and channel.square:
         return ProductChannel(tuple(factors[cluster.position(name)] for name in names))

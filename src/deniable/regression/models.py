@@ -1,0 +1,122 @@
+"""Score equations of regressions, solved by Newton's method, and refusals."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from deniable.arrays import Floats
+from deniable.errors import NoAnswerError
+from deniable.regression.formulas import Design
+from deniable.regression.groups import Group
+
+MAX_STEPS = 100
+PRECISION = 1e-20  # of the last step of Newton's method, squared, in units of the information
+COLLINEAR = 1e-10  # smallest eigenvalue of second moments, in units of their diagonal
+SEPARATED = 1e-8  # smallest ratio of the information to these second moments
+
+
+class Fit(NamedTuple):
+    """Estimated `coefficients`, shape (equations, terms), and their `covariance`.
+
+    They are from this number of `records`.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    records: int
+
+
+def means(design: Design, coefficients: Floats) -> tuple[Floats, Floats]:
+    """Return means and covariances of the responses of a `design` by its `coefficients`.
+
+    The shapes are (equations, terms) of coefficients, (cells of covariates, equations) of means,
+    and (..., equations) of covariances, which are 1 in a linear model.
+    """
+    predicted = design.matrix @ coefficients.T
+    if design.model == "linear":
+        return predicted, np.ones((len(predicted), 1, 1))
+    with_reference = np.column_stack([np.zeros(len(predicted)), predicted])
+    shares = scipy.special.softmax(with_reference, axis=1)[:, 1:]
+    return shares, shares[:, :, None] * (np.eye(shares.shape[1]) - shares[:, None])
+
+
+def equations(design: Design, coefficients: Floats) -> Floats:
+    """Return the scores of a `design` in its joint cells, shape (cells, coefficients).
+
+    The `coefficients` are as in `means`.
+    """
+    residuals = design.outcomes - means(design, coefficients)[0][:, None]
+    scores = residuals[..., None] * design.matrix[:, None, None]
+    return scores.reshape(design.domain.size, -1) * design.complete[:, None]
+
+
+def information(design: Design, covariances: Floats, cells: Floats) -> Floats:
+    """Return the information on the coefficients of a `design`, shape (coefficients,) * 2.
+
+    The `covariances` are as in `means`, and `cells` are weights of the joint cells.
+    """
+    X, weights = design.matrix, (cells * design.complete).reshape(len(covariances), -1).sum(axis=1)
+    found = np.einsum("c,ca,cjk,cb->jakb", weights, X, covariances, X, optimize=True)
+    return np.asarray(found).reshape(found.shape[0] * X.shape[1], -1)
+
+
+def solved(design: Design, cells: Floats) -> tuple[Floats, Floats]:
+    """Return the coefficients that solve the score equations of a `design`, and the information.
+
+    The `cells` are weights of the joint cells, also negative ones. Raises `NoAnswerError` if no
+    solution with a positive definite information is found.
+    """
+    shape = len(design.responses), len(design.terms)
+    beta, moments = np.zeros(shape), moments_of(design, cells)
+    longest = np.inf if design.model == "linear" else 1.0  # change of log odds in a step
+    for _ in range(MAX_STEPS):
+        info = information(design, means(design, beta)[1], cells)
+        if not scipy.linalg.eigvalsh(info, moments)[0] > SEPARATED:
+            raise refusal("covariates separate the categories of the outcome")
+        score = cells @ equations(design, beta)
+        step = np.linalg.solve(info, score)
+        if score @ step <= PRECISION:
+            return beta, info
+        change = np.abs(design.matrix @ step.reshape(shape).T).max()
+        beta = beta + step.reshape(shape) / max(1.0, change / longest)
+    raise refusal(f"Newton's method does not converge in {MAX_STEPS} steps")
+
+
+def moments_of(design: Design, cells: Floats) -> Floats:
+    """Return the second moments of the terms of a `design`, for all coefficients.
+
+    The `cells` are as in `information`, and errors are as in `refuse_collinear`.
+    """
+    moments = information(design, np.ones((len(design.matrix), 1, 1)), cells)
+    refuse_collinear(moments)
+    return np.asarray(np.kron(np.eye(len(design.responses)), moments))
+
+
+def refuse_collinear(moments: Floats) -> None:
+    """Raise `NoAnswerError` unless the second `moments` of all terms are positive definite."""
+    scale = np.sqrt(np.maximum(np.diag(moments), 0.0))
+    if not (scale.all() and np.linalg.eigvalsh(moments / np.outer(scale, scale))[0] > COLLINEAR):
+        raise refusal("a combination of covariates has no estimated variance")
+
+
+def refusal(problem: str) -> NoAnswerError:
+    """Return the error that a regression has no answer, because of a `problem`."""
+    return NoAnswerError(
+        f"the regression has no answer: {problem}, in the original records or by chance of the "
+        "randomization. Use fewer covariates or categories, more records, or a larger epsilon"
+    )
+
+
+def fit_of(beta: Floats, info: Floats, meat: Floats, groups: Sequence[Group]) -> Fit:
+    """Return the coefficients `beta` with their sandwich covariance, from records of `groups`.
+
+    The `info` is the information, and `meat` is the sum of squared scores. Raises `NoAnswerError`
+    if there are too few records.
+    """
+    records = sum(int(group.sums[0].sum()) for group in groups)
+    if records <= beta.size:
+        raise refusal(f"{records} records are too few for {beta.size} coefficients")
+    bread = np.linalg.inv(info)
+    return Fit(beta, bread @ meat @ bread, records)
