@@ -88,7 +88,7 @@ def fit_classes(
 ) -> LatentClasses:
     """Return the most likely classes that EM reaches from a `start`, in at most `steps` steps.
 
-    The likelihood of the `evidence` has a weak prior, `PRIOR`, towards the margins.
+    The likelihood of the `evidence` has a weak prior, `PRIOR`, towards the marginal distributions.
     """
     least, part = LEAST_GAIN
     floor = evidence.sum_of(LatentClasses.independent(evidence.margins).log_densities(evidence))

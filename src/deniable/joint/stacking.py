@@ -82,7 +82,7 @@ def _fitted(evidence: Evidence, classes: int, generator: np.random.Generator) ->
 
 
 def _stacking_shares(logs: Floats, weights: Floats) -> Floats:
-    """Return the shares of models that maximize the likelihood of their mixture, by EM.
+    """Return the proportions of models that maximize the likelihood of their mixture, by EM.
 
     `logs` are held-out log-densities, shape (records, models).
     """
