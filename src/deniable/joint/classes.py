@@ -3,7 +3,7 @@
 The model has weights w_k and distributions theta_kj. Pr(u) is the sum over k of w_k times the
 product over units j of theta_kj(u_j). Responses depend on the original values alone, so Pr(y) has
 the same form: each theta_kj goes through its channel. EM needs only the expected numbers of
-randomized values in each class, not the original records. SQUAREM extrapolates its steps.
+randomized values in each class, not the original records. Its steps are extrapolated [squarem].
 """
 
 from collections.abc import Sequence
