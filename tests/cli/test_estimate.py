@@ -15,10 +15,11 @@ from tests.plans.test_collected import frame_of
 from tests.rrba.collected_records import some_records
 
 import deniable
-from deniable.analysis import Released
+from deniable.analysis import WRONG_ERRORS, Released
 from deniable.cli import main
 from deniable.files import sha256, write_text
 from deniable.plans import Plan, StrataPlan, write_plan
+from deniable.randomized_response import cramers_v
 from deniable.release import protect_test
 
 
@@ -191,6 +192,7 @@ def test_options_without_an_effect_are_refused(
     [
         *(["--rule", "sex"], ["--synthetic", "5"]),
         *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),
+        ["--repetitions", "2"],
     ],
 )
 def test_contradictory_options_are_refused(public: str, asked: list[str]) -> None:
@@ -312,3 +314,81 @@ def test_weights_are_refused_where_they_are_not_used(
     with pytest.raises(SystemExit):
         main(["estimate", public, *asked, "--weight", "w"])
     assert "argument --weight: " in capsys.readouterr().err
+
+
+JOINT = ("numbers of latent classes", "test of fit on held-out pairs")
+
+
+def test_one_joint_distribution_answers_tables_and_queries(
+    public: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--joint", "--table", "sex,income", "--query", "sex=F,owner=no", "--seed", "1"]
+    asked += ["--weight", "w", "--format", "json"]
+    assert main(["estimate", public, *asked]) == 0
+    answers = json.loads(capsys.readouterr().out)["answers"]
+    titles = (*JOINT, "joint table of sex x income", "joint query sex=F,owner=no")
+    assert [*answers] == [f"{title}, weighted by w" for title in titles]
+    table, query = (pd.DataFrame(each["rows"]) for each in [*answers.values()][2:])
+    found = Released(public).joint(weight="w", seed=1)
+    np.testing.assert_array_equal(table["joint"], found.table(["sex", "income"])["joint"])
+    assert list(table) == ["sex", "income", "joint", "estimate", "ci_low", "ci_high"]
+    assert query["joint"][0] == found.query("sex=F,owner=no")["joint"][0]
+    assert query["query"][0] == "sex=F,owner=no"
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "html"])
+def test_repetitions_add_limits_and_a_test_of_fit(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    generator = np.random.default_rng(2)
+    frame = pd.DataFrame({name: generator.choice(["x", "y"], 300) for name in ("sex", "job")})
+    plan = deniable.make_plan(strata_plan().schema, 3.0)
+    public = released_by(plan, frame, tmp_path / "public")
+    asked = ["--joint", "--repetitions", "2", "--table", "sex,job", "--test", "independence"]
+    assert main(["estimate", public, *asked, "--format", form]) == 0
+    text = capsys.readouterr().out
+    for words in ("model_low", "p_value", "joint table of sex x job", "independence of sex, job"):
+        assert words in text.replace("model low", "model_low").replace("p value", "p_value")
+    if form == "csv":
+        table = pd.read_csv(io.StringIO(text)).set_index("answer")
+        rows = table.loc["joint table of sex x job"]
+        assert rows["model_low"].le(rows["joint"]).all()
+        assert table.loc[JOINT[1], "p_value"] in [1 / 3, 2 / 3, 1]
+    assert main(["estimate", public, "--joint", "--format", "csv"]) == 0
+    pairs = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("answer")
+    assert pairs.loc["dependence of pairs", "columns"] == "sex x job"
+    assert "estimate" not in pairs
+
+
+def test_a_joint_distribution_that_is_refused_leaves_other_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.DataFrame({"sex": ["x", "y"] * 50, "job": ["x", "x", "y", "y"] * 25})
+    public = released_by(strata_plan(), frame, tmp_path / "public")
+    asked = ["--joint", "--repetitions", "2"]
+    assert main(["estimate", public, *asked]) == 2
+    assert capsys.readouterr().err.count("use the intervals that are valid") == 1
+    assert main(["estimate", public, *asked, "--margins"]) == 1
+    output = capsys.readouterr()
+    assert "margins" in output.out
+    assert JOINT[0] in output.err
+    assert main(["estimate", public, "--joint", "--table", "sex,nope", "--table", "sex"]) == 1
+    output = capsys.readouterr()
+    assert "joint table of sex\n" in output.out
+    assert "joint table of sex x nope: " in output.err
+
+
+def test_synthetic_records_come_from_the_joint_distribution_and_say_so(
+    public: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "synthetic.csv"
+    assert main(["estimate", public, "--synthetic", "2000", "--out", str(file)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("mean distance of pairs from the joint distribution: 0.0")
+    assert second == WRONG_ERRORS
+    made = pd.read_csv(file)
+    tables = [pd.crosstab(made[name], made["sex"]).to_numpy() for name in ("income", "region")]
+    assert cramers_v(tables[0]) > 3 * cramers_v(tables[1])
+    how = ["--synthetic", "50", "--basis", "clusters", "--out", str(tmp_path / "apart.csv")]
+    assert main(["estimate", public, *how]) == 0
+    assert "distance" not in capsys.readouterr().out

@@ -18,6 +18,7 @@ from deniable.randomized_response import cramers_v
 from deniable.schema import Schema
 
 CONFIDENCE = 0.95
+UNBIASED = ("estimate", "ci_low", "ci_high")
 NOT_FIXED = (
     "The responses fix tables of few columns. Interactions of three or more clusters come from the "
     "latent classes",
@@ -75,7 +76,7 @@ class JointAnswers:
         """Return the test of fit in one row: ``misfit``, ``p_value``, ``repetitions``, ``rounds``.
 
         ``misfit`` is Pearson's statistic of held-out pairs over its degrees of freedom. The p-value
-        is its rank among the repetitions, and empty without them.
+        is its rank among the repetitions, and empty without them or without complete records.
         """
         value = p_value_of_fit(self.found, self.repetitions) if self.repetitions else np.nan
         own = self.found.misfit, value, len(self.repetitions), self.found.rounds
@@ -99,7 +100,7 @@ class JointAnswers:
         own = self._limited(lambda joint: joint.table(named), "joint")
         domain = self.distribution.domain.project(named)
         columns = {each.name: each for each in self.schema.randomized}
-        cells = cells_as_columns(domain, columns, [])
+        cells = cells_as_columns(domain, columns, [*own, *UNBIASED])
         return pd.DataFrame(cells | own).assign(**self._unbiased("table", named))
 
     def query(self, where: Query) -> pd.DataFrame:
@@ -119,12 +120,12 @@ class JointAnswers:
         return {name: value, "model_low": low, "model_high": high}
 
     def _unbiased(self, question: str, request: Any) -> dict[str, Any]:
-        """Return the columns of the release's own answer; none if it has no such estimate."""
+        """Return the columns of the release's own answer, empty if it has no such estimate."""
         try:
             own = self.own[question](request)
         except DeniableError:
-            return {}
-        return {name: own[name].to_numpy() for name in ("estimate", "ci_low", "ci_high")}
+            return dict.fromkeys(UNBIASED, np.nan)
+        return {name: own[name].to_numpy() for name in UNBIASED}
 
     def to_json(self) -> dict[str, Any]:
         """Return the distribution, the choice of classes, the test of fit and notes, as values."""

@@ -235,7 +235,7 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionE
             raise DeniableError(f"{repetitions} repetitions; give 0, or at least 2")
         schema, (answers, weights) = self._schema(), self.responses.answers(weight)
         found = estimate_joint(answers, self.domain, weights, seed=seed)
-        again = tuple(repeated(found, answers, repetitions, seed)) if repetitions else ()
+        again = tuple(repeated(found, answers, repetitions, seed, weights)) if repetitions else ()
         table, query = partial(self.table, weight=weight), partial(self.query, weight=weight)
         return JointAnswers(schema, found, again, {"table": table, "query": query})
 

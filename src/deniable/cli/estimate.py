@@ -76,6 +76,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     if options.weight and unweighted:
         remedy = "leave it out, or use --test independence"
         error(f"argument --weight: MCIndep, item sets and rules do not use weights; {remedy}")
+    if options.repetitions and not options.joint:
+        error("argument --repetitions: only --joint uses it; add --joint, or leave it out")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the weights or synthetic records")
@@ -124,8 +126,9 @@ def _questions(
     if options.numbers or (whole and not released.plan.unverifiable):
         yield "numbers", partial(released.numbers, **how)
     yield from _joint(released, options) if options.joint else ()
-    for names in () if options.joint else dict.fromkeys(options.table):
-        yield f"table of {' x '.join(names)}", partial(released.table, names, **tables)
+    for names in dict.fromkeys(options.table):
+        if not options.joint:
+            yield f"table of {' x '.join(names)}", partial(released.table, names, **tables)
         if options.test == "independence":
             test = partial(released.independence, weight=options.weight, seed=options.seed)
             yield f"independence of {', '.join(names)}", partial(test, names)

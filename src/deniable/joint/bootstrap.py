@@ -22,14 +22,20 @@ Quantity = Callable[[JointDistribution], Floats]
 
 
 def repeated(
-    estimate: JointEstimate, answers: Sequence[Answers], replicates: int, seed: int
+    estimate: JointEstimate,
+    answers: Sequence[Answers],
+    replicates: int,
+    seed: int,
+    weights: Floats | None = None,
 ) -> Iterator[JointEstimate]:
     """Yield the estimates of `replicates` new releases of records from an `estimate`.
 
-    `answers` are those of the estimate, and `seed` decides all draws. Raises `DeniableError` if
-    records have answers through different channels for another reason than chance, as in strata.
+    `answers` and `weights` are those of the estimate, and `seed` decides all draws. Raises
+    `DeniableError` if records have answers through different channels for another reason than
+    chance, as in strata.
     """
-    if any(part.channel.epsilon == np.inf for part in answers):
+    partial = any(part.codes.min(initial=0) < 0 for part in answers)
+    if partial and any(part.channel.epsilon == np.inf for part in answers):
         raise DeniableError(
             "columns are released unchanged, and decide the channels of a record, so releases "
             "cannot be repeated; use the intervals that are valid whatever the joint distribution"
@@ -42,7 +48,7 @@ def repeated(
             columns = [records.column(name) for name in part.cells.names]
             reports = part.channel.randomize(part.cells.ravel(columns), generator)
             drawn.append(Answers(part.cells, part.channel, np.where(part.codes < 0, -1, reports)))
-        yield estimate_joint(drawn, estimate.distribution.domain, seed=seed + number + 1)
+        yield estimate_joint(drawn, estimate.distribution.domain, weights, seed=seed + number + 1)
 
 
 def model_limits(
@@ -66,6 +72,9 @@ def model_limits(
 
 
 def p_value_of_fit(estimate: JointEstimate, repetitions: Sequence[JointEstimate]) -> float:
-    """Return the p-value of an `estimate`: the rank of its misfit among those of `repetitions`."""
+    """Return the p-value of an `estimate`: the rank of its misfit among those of `repetitions`.
+
+    It is NaN if there is no misfit.
+    """
     larger = sum(each.misfit >= estimate.misfit for each in repetitions)
-    return (1 + larger) / (1 + len(repetitions))
+    return np.nan if np.isnan(estimate.misfit) else (1 + larger) / (1 + len(repetitions))

@@ -13,6 +13,7 @@ from deniable.arrays import Codes, Flags, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.joint.classes import LatentClasses, Singles
 from deniable.joint.correction import Pair, multiply
+from deniable.joint.evidence import outer
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 
 MAX_CELLS = 1 << 22
@@ -75,11 +76,11 @@ class JointDistribution:
         The flags have one value per category; columns without flags may have any. The number of
         columns has no limit.
         """
-        self.domain.project(list(allowed))
+        self.domain.project([*allowed] or self.domain.names)  # refuses other names
         sets = []
         for unit in self.units:
             flags = (allowed.get(each.name, np.ones(each.size)) for each in unit)
-            sets.append(_outer_product([np.asarray(own, dtype=float) for own in flags]))
+            sets.append(outer([np.asarray(own, dtype=float)[None] for own in flags])[0])
         if self.factors:
             found: Any = self._table
             for own in reversed(sets):
@@ -174,13 +175,6 @@ def _rounded(values: Floats) -> list[Any]:
     return list(np.array(texts, dtype=float).reshape(values.shape).tolist())
 
 
-def _outer_product(factors: Sequence[Floats]) -> Floats:
-    found = np.ones(1)
-    for own in factors:
-        found = (found[:, None] * own).reshape(-1)
-    return found
-
-
 def drawn_cells(
     shares: npt.ArrayLike, number: int, generator: np.random.Generator, whole: bool
 ) -> Positions:
@@ -193,4 +187,4 @@ def drawn_cells(
     steps = (generator.random() + np.arange(number)) / max(number, 1)
     points = reached[-1] * (steps if whole else np.sort(generator.random(number)))
     found: Positions = np.searchsorted(reached, points, side="right")
-    return np.minimum(found, reached.size - 1)
+    return np.minimum(found, int(np.searchsorted(reached, reached[-1])))  # the last one above 0

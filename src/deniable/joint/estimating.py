@@ -60,10 +60,10 @@ def estimate_joint(
     Raises
     ------
     DeniableError
-        If there are no answers, or a cluster has too many cells.
+        If there are fewer than 2 records, or a cluster has too many cells.
     """
-    if not answers or not answers[0].codes.size:
-        raise DeniableError("there are no randomized values, so no joint distribution")
+    if not answers or answers[0].codes.size < 2:
+        raise DeniableError("a joint distribution needs randomized records; give at least 2")
     evidence = Evidence.of(answers, weights)
     stacked = stack_classes(evidence, np.random.default_rng(seed), most=most)
     found = corrected(stacked, evidence)

@@ -57,7 +57,7 @@ class Side:
         if channel.singular:
             raise SingularChannelError(
                 f"the channel of {' x '.join(cluster)} cannot distinguish some categories, so "
-                "they cannot be estimated; leave these columns out"
+                "they cannot be estimated; leave these columns out, or release them with less noise"
             )
         return cls(protocol.domain.project(cluster), protocol.reported_as(cluster), channel)
 
