@@ -13,7 +13,8 @@ import pytest
 from tests.plans.masked_plans import plan_by, schema_of_sizes, table_of_sizes
 
 import deniable
-from deniable.files import read_table, sha256, write_json, write_text
+from deniable.files import read_json, read_table, sha256, write_json, write_text
+from deniable.joint import JointDistribution
 from deniable.plans import Plan, StrataPlan, plan_to_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,8 +70,7 @@ include: {rules!r}
 RECORDS = 600
 FILES = (
     *("margins.csv", "pairs.csv", "numbers.csv", "consistent.csv", "disagreement.csv"),
-    *("two_step.csv", "independence.csv", "weights.csv", "joint.json"),
-    "synthetic.parquet",
+    *("two_step.csv", "independence.csv", "weights.csv", "synthetic.parquet"),
 )
 
 
@@ -146,6 +146,8 @@ def test_every_table_says_that_it_is_a_test_of_a_surrogate(chain: Path, release:
         table = read(chain, release, file)
         assert set(table["mode"]) == {"test"}
         assert set(table["data_source"]) == {"surrogate"}
+    about = read_json(chain / "results" / "estimates" / release / "joint.json")["release"]
+    assert (about["mode"], about["data_source"]) == ("test", "surrogate")
 
 
 @pytest.mark.workflow
@@ -164,10 +166,37 @@ def test_tables_are_those_of_the_public_folder(chain: Path, release: str) -> Non
     np.testing.assert_allclose(consistent["consistent"], exact["consistent"], rtol=1e-14)
     assert len(read(chain, release, "independence.csv")) == 3
     synthetic = read(chain, release, "synthetic.parquet")
+    assert len(synthetic) == RECORDS
+    weights = read(chain, release, "weights.csv")
     if release == "asked":
-        assert "leaves no randomized records of all columns" in synthetic["note"].item()
+        assert "leaves no randomized records of all columns" in weights["note"].item()
     else:
-        assert len(synthetic) == RECORDS
+        assert len(weights) == RECORDS
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("release", ["columns", "strata", "asked"])
+def test_synthetic_records_come_from_the_joint_distribution_in_its_file(
+    chain: Path, release: str
+) -> None:
+    released = deniable.Released(chain / "results" / "releases" / release / "public")
+    found = read_json(chain / "results" / "estimates" / release / "joint.json")
+    joint, own = JointDistribution.from_json(found), released.joint()
+    names = ["sex", "job", "owner"]
+    np.testing.assert_allclose(joint.table(names), own.distribution.table(names), atol=1e-7)
+    assert found["choice"] == json.loads(json.dumps(own.to_json()["choice"]))
+    assert found["notes"] == list(own.notes)
+    synthetic = read(chain, release, "synthetic.parquet")
+    pd.testing.assert_frame_equal(synthetic[names], released.synthetic(joint=joint)[names])
+    table = synthetic.groupby(["sex", "job"]).size().to_numpy() / RECORDS
+    assert np.abs(table - joint.table(["sex", "job"])).sum() / 2 < 0.05
+
+
+@pytest.mark.workflow
+def test_masked_numbers_have_a_note_in_place_of_a_joint_distribution(chain: Path) -> None:
+    found = read_json(chain / "results" / "estimates" / "masked" / "joint.json")
+    assert {*found} == {"note", "release"}
+    assert "masked numbers have no categories" in found["note"]
 
 
 @pytest.mark.workflow
@@ -224,6 +253,7 @@ def test_a_job_takes_little_time(chain: Path) -> None:
         "two_step",
         "independence",
         "item_sets",
+        "joint",
         "synthesize",
         "check",
     }
