@@ -74,6 +74,15 @@ def test_linear_regression_of_unchanged_records(
     np.testing.assert_allclose(found.covariance, known.cov_params(), rtol=1e-8)
 
 
+def test_large_numbers_have_the_same_linear_model() -> None:
+    codes = survey_codes(900, 1)
+    small, large = design_of("age ~ sex"), design_of("age ~ sex")
+    large.responses["age"] = small.responses["age"] * 1e9
+    groups = drawn(small, codes, kept(3.0), 0)
+    found = [scores_fit(each, groups, "population").coefficients for each in (small, large)]
+    np.testing.assert_allclose(found[1], found[0] * 1e9, rtol=1e-9)
+
+
 def test_for_the_file_unchanged_records_have_no_error(codes: list[np.ndarray]) -> None:
     design = design_of("ill ~ sex + age")
     found = scores_fit(design, drawn(design, codes, kept_unchanged(), 0), "file")

@@ -71,13 +71,14 @@ def solved(design: Design, cells: Floats) -> tuple[Floats, Floats]:
     shape = len(design.responses), len(design.terms)
     beta, moments = np.zeros(shape), moments_of(design, cells)
     longest = np.inf if design.model == "linear" else 1.0  # change of log odds in a step
+    precision = PRECISION * max(1.0, float((design.outcomes**2).max()))
     for _ in range(MAX_STEPS):
         info = information(design, means(design, beta)[1], cells)
         if not scipy.linalg.eigvalsh(info, moments)[0] > SEPARATED:
             raise refusal("covariates separate the categories of the outcome")
         score = cells @ equations(design, beta)
         step = np.linalg.solve(info, score)
-        if score @ step <= PRECISION:
+        if score @ step <= precision:
             return beta, info
         change = np.abs(design.matrix @ step.reshape(shape).T).max()
         beta = beta + step.reshape(shape) / max(1.0, change / longest)

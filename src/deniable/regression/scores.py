@@ -108,6 +108,7 @@ def _products(design: Design, group: Group) -> Iterator[Floats]:
         values = np.ones((len(columns), group.sums.shape[1]))
         for part, own_functions in zip(group.parts, functions, strict=True):
             products = own_functions * own_functions[term]
-            constant = (products == 1).all(axis=1)[:, None]
-            values *= np.where(constant, 1.0, part.channel.solve(products)[:, part.codes])
+            rows = np.flatnonzero((products != 1).any(axis=1))  # others are constant
+            if rows.size:
+                values[rows] *= part.channel.solve(products[rows])[:, part.codes]
         yield values
