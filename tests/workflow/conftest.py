@@ -61,6 +61,7 @@ EPSILON_GRID = {"attributes": ["all", "few"], "matrix": ["keep"], "mechanism": [
     "t_d": [0.1],
     "epsilon": [21.19],
 }
+JOINT_GRID = {"dataset": ["survey"], "given": ["epsilon"], "value": [4.0]}
 ASSESSMENT_GRID = {"matrix": ["keep"], "method": ["attributes", "secure_sum"], "p": [0.7]}
 SWEEP_GRID = PAIR_GRID | {"records": [200, 1200], "mechanism": ["kronecker"]}
 INVARIANT_GRID = {"attribute": ["sex"], "records": [200], "method": ["two_step"], "p": [0.5]}
@@ -103,6 +104,7 @@ TINY: dict[str, Any] = {
         "multirr_fig3": SIZE | {"chunks": 2, "grids": [FIGURE_3_GRID]},
         "multirr_pairs": SIZE | {"grids": [PAIR_GRID]},
         "multirr_epsilon": SIZE | {"grids": [EPSILON_GRID]},
+        "multirr_joint": SIZE | {"designs": ["even", "ask_1"], "grids": [JOINT_GRID]},
         "multirr_assessment": SIZE | {"grids": [ASSESSMENT_GRID]},
         "multirr_sweep": SIZE | {"chunks": 2, "t_v": [1, 50], "t_d": [0.1], "grids": [SWEEP_GRID]},
         "pram_coverage": SIZE | {"grids": [{"channel": ["warner", "ordinal"], "records": [500]}]},

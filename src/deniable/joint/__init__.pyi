@@ -3,8 +3,10 @@ from .bootstrap import (
     p_value_of_fit as p_value_of_fit,
     repeated as repeated,
 )
+from .classes import LatentClasses as LatentClasses
 from .distribution import JointDistribution as JointDistribution
 from .estimating import (
     JointEstimate as JointEstimate,
     estimate_joint as estimate_joint,
 )
+from .evidence import Evidence as Evidence

@@ -85,6 +85,8 @@ def data_of(small_data: Microdata, adult_like: Microdata) -> Callable[[str], Any
         if study.startswith("rrba_"):
             names = [name.rpartition("/")[2] for name in STUDIES[study].datasets]
             return {name: network_file(name) for name in names} or None
+        if study == "multirr_joint":
+            return dict.fromkeys(("adult", "survey", "alarm", "child"), small_data)
         return adult_like if study.startswith("pram_") else small_data
 
     return found

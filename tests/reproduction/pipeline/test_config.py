@@ -293,13 +293,13 @@ def test_quick_changes_sizes_and_nothing_else(config_values: dict[str, Any]) -> 
     changed = {path for path in small if small[path] != full.get(path)}
     sizes = {"replicates", "chunks", "block", "k", "census_k", "wine_k", "releases", "runs"}
     sizes |= {"subsets", "most_replicates", "epsilons", "fault_trials", "more"}
-    sizes |= {"intervals", "resamples"}
+    sizes |= {"intervals", "resamples", "designs"}
     assert changed
     # Some grids have fewer values, and are else the same.
     fewer = {path for path in changed if path.endswith(".grids")}
     fewer_of = {"idp_fig5": {"k", "epsilon"}, "idp_fig6": {"k", "epsilon"}}
     fewer_of |= {"rrba_fig5": {"probability"}, "rrba_fig6": {"probability"}}
-    fewer_of |= {"multirr_epsilon": {"epsilon"}}
+    fewer_of |= {"multirr_epsilon": {"epsilon"}, "multirr_joint": {"dataset", "value"}}
     assert fewer == {f"studies.{study}.grids" for study in fewer_of}
     for path in fewer:
         for whole, part in zip(full[path], small[path], strict=True):

@@ -136,6 +136,18 @@ def studies() -> dict[str, pd.DataFrame]:
             t_v=[50],
             t_d=[0.1],
         ).assign(p=0.1, **SPENT),
+        "joint_estimation": pd.concat(
+            simulated(
+                dataset=["adult", "survey"],
+                given=["epsilon"],
+                value=[2.0, 4.0],
+                design=["even", "ask_1"],
+                method=["rr_independent", "joint"],
+                measure=[f"{measure}{form}" for measure in ("distance_2", "relative_error")],
+                against=[against],
+            )
+            for form, against in (("", None), ("_ratio", "rr_independent, even"))
+        ).assign(**SPENT),
         "multirr_attributes": simulated(
             attributes=[2, 3],
             dataset=["adult"],

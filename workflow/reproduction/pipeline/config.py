@@ -61,6 +61,8 @@ class StudiesConfig(Strict):
     """The methods at stated exact ε of a record."""
     multirr_assessment: multirr.AssessmentStudy | None = None
     """Dependences assessed without a trusted party (4.1 to 4.3)."""
+    multirr_joint: multirr.JointStudy | None = None
+    """Joint distributions of all columns, by several methods and designs (not in [multirr])."""
     pram_coverage: StudySettings[pram.CoverageGrid] | None = None
     """Coverage of single and simultaneous intervals (section 1)."""
     pram_weights: StudySettings[pram.WeightsGrid] | None = None

@@ -18,7 +18,7 @@ from deniable.display.style import save
 
 from reproduction.papers.catalog import FIGURES
 from reproduction.papers.multirr.error_analysis import figure_1 as figure_1_table
-from reproduction.papers.multirr.figures import printed_table
+from reproduction.papers.multirr.figures import JOINT_STYLE, printed_table
 from reproduction.papers.multirr.names import AT_EPSILON
 
 
@@ -216,6 +216,15 @@ def of_epsilon() -> Tables:
     return [numbers("attributes method epsilon projection sigma t_v t_d", cells, "median")]
 
 
+def of_joint() -> Tables:
+    designs = [(m, d) for name in JOINT_STYLE for m, d in [name.replace(" ", "_").split(",_")]]
+    cells = itertools.product(
+        ("adult", "survey", "alarm", "child"), ("epsilon",), (1.0, 2.0, 4.0, 8.0), designs, (2, 3)
+    )
+    named = [(*at, *own, f"distance_{k}", None) for *at, own, k in cells]
+    return [numbers("dataset given value method design measure against", named, "median")]
+
+
 FULL: dict[str, Callable[[], Tables]] = {
     "multirr_table1": of_table,
     "multirr_table2": of_table,
@@ -227,6 +236,7 @@ FULL: dict[str, Callable[[], Tables]] = {
     "multirr_assessment": of_assessment,
     "multirr_sweep": of_sweep,
     "multirr_epsilon": of_epsilon,
+    "joint_estimation": of_joint,
 }
 NEW = [figure for figure in FULL if not figure.startswith("multirr_table")]
 OF_DATA = [figure for figure in NEW if figure != "multirr_fig1"]
@@ -284,7 +294,7 @@ def lines(axes: Axes) -> list[np.ndarray]:
 
 
 def test_every_figure_is_drawn_here() -> None:
-    assert set(FULL) == {figure for figure in FIGURES if figure.startswith("multirr_")}
+    assert set(FULL) == {figure for figure in FIGURES if figure.startswith(("multirr_", "joint_"))}
     for figure, tables in FULL.items():
         assert len(tables()) == len(FIGURES[figure].tables)
 

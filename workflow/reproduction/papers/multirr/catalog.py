@@ -15,6 +15,7 @@ PRINTED_TABLES = {
     "multirr_table1": ("adult", "Table 1: relative error of RR-Clusters on Adult"),
     "multirr_table2": ("adult6", "Table 2: relative error of RR-Clusters on Adult6"),
 }
+JOINT_DATA = ("adult", "networks/survey", "networks/alarm", "networks/child")
 of_medians = partial(study.Study, summary="median")
 printed = partial(
     of_medians, published_column="median_relative_error", published_replicates=PRINTED_RUNS
@@ -28,6 +29,7 @@ STUDIES = {
     "multirr_fig3": of_medians(".queries.adjusted:AdjustedQueries"),
     "multirr_pairs": of_medians(".queries.pairs:PairQueries"),
     "multirr_epsilon": of_medians(".queries.adjusted:StatedQueries"),
+    "multirr_joint": of_medians(".queries.joint_estimates:JointEstimates", datasets=JOINT_DATA),
     "multirr_assessment": study.Study(".dependence_assessment:DependenceAssessment"),
     "multirr_sweep": of_medians(".queries.clusters:ThresholdSweep"),
 }
@@ -109,6 +111,12 @@ TABLES = (
         "multirr_epsilon",
         "The methods at stated exact ε of a record",
         ("attributes", "epsilon", "projection", "sigma", "method", "t_v", "t_d"),
+    ),
+    study.StudyTable(
+        "joint_estimation",
+        "Joint distributions of all columns: errors, and ratios by replicate",
+        ("dataset", "given", "value", "design", "method", "measure", "against"),
+        "multirr_joint",
     ),
     study.StudyTable(
         "multirr_assessment",
@@ -235,6 +243,11 @@ FIGURES = (
     ),
     _figure("pairs", "Errors of estimated pairs over p, at three coverages", "pairs", "fig3"),
     _figure("epsilon", "Relative errors of the methods over the exact ε of a whole record"),
+    study.Figure(
+        "joint_estimation",
+        ".figures:joint_estimation",
+        "Distances of joint tables of 2 and 3 columns over the exact ε of a record, by method",
+    ),
     _figure("assessment", "Agreement of ranks and clusters of assessed dependences, over p"),
     _figure("sweep", "Relative errors over p and both thresholds, for several numbers of records"),
 )
@@ -280,6 +293,11 @@ SECTIONS = (
     ),
     _section("pairs", "Beyond [multirr]: pairs from RR-Independent data", "Beyond [multirr]"),
     _section("epsilon", "Beyond [multirr]: at a stated ε", "By ε"),
+    study.Section(
+        "joint_estimation",
+        "Beyond [multirr]: one joint distribution",
+        prepare=".sections:joint_estimation",
+    ),
     _section("sweep", "Beyond [multirr]: thresholds, p and the number of records", "A sweep"),
 )
 

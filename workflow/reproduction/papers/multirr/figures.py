@@ -43,6 +43,15 @@ ASSESSMENT_STYLE = {
     "pairs_joint": look("#d55e00", marker="^"),
     "pairs_kronecker": look("#009e73", marker="v"),
 }
+JOINT_STYLE = {
+    "rr independent, even": look("#1b1f24"),
+    "joint, even": look("#0072b2"),
+    "joint, optimal": look("#0072b2", "--"),
+    "joint, ask 1": look("#009e73"),
+    "joint, ask 2": look("#009e73", "--"),
+    "joint, ask pairs": look("#009e73", ":"),
+    "joint, clusters 300": look("#d55e00"),
+}
 SHOWN_ESTIMATORS = ("rr_independent", "pair_unbiased", "pair_likelihood", "pair_shrunk")
 _HOLLOW = {"markersize": 6, "markerfacecolor": "white"}
 CLUSTERS = {
@@ -236,6 +245,25 @@ def assessment(table: pd.DataFrame) -> Figure:
     )
     keys = style.legend_keys(ASSESSMENT_STYLE, names.ASSESSMENTS, markersize=4.5)
     return style.finish(figure, title, below, keys, 2)
+
+
+@style.in_style
+def joint_estimation(table: pd.DataFrame) -> Figure:
+    """Plot distances of tables of 2 and 3 columns over ε, from the `table` of joint estimates."""
+    series = (table["method"] + ", " + table["design"]).str.replace("_", " ")
+    drawn = where(table.assign(series=series), given="epsilon")
+
+    def panel(axis: Axes, measure: str, dataset: str) -> None:
+        part = where(drawn, measure=measure, dataset=dataset)
+        style.plot_series(axis, part, "series", JOINT_STYLE, "value", "median")
+        style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
+
+    rows = {f"distance_{k}": f"tables of {k} columns" for k in (2, 3)}
+    columns, size = {name: name for name in drawn["dataset"].unique()}, (2.5, 0.6, 2.3, 2.0)
+    figure, _ = style.panel_grid(rows, columns, panel, size, "exact ε of a record")
+    title = "Joint distributions: total variation distance from the original tables"
+    keys = style.legend_keys(JOINT_STYLE, {name: name for name in JOINT_STYLE})
+    return style.finish(figure, title, _runs(table), keys)
 
 
 @style.in_style

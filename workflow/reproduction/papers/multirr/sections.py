@@ -187,6 +187,20 @@ def epsilon(tables: Tables) -> dict[str, PageTable]:
     }
 
 
+def joint_estimation(tables: Tables) -> dict[str, PageTable]:
+    """Return distances by method, and ratios to the even split by design, from `tables`."""
+    table = tables["joint_estimation"].sort_values(["dataset", "given", "value"])
+    keys = ("dataset", "given", "value", "record_epsilon", "attribute_epsilon", "design")
+    measures = [f"distance_{k}" for k in (2, 3, "2_to_6")] + ["relative_error"]
+    errors = where(table, measure=tuple(measures))
+    ratios = where(table, method="joint", measure=("distance_2_ratio", "relative_error_ratio"))
+    form: dict[str, Any] = {"value": "median"}
+    return {
+        "errors": pivot(errors, (*keys, "method"), "measure", "errors by method", **form),
+        "ratios": pivot(ratios, (*keys, "against"), "measure", "ratios of joint", **form),
+    }
+
+
 def sweep(tables: Tables) -> dict[str, Any]:
     """Return the best thresholds of the sweep for each p and number of records from `tables`."""
     drawn = ("matrix", "mechanism", "projection")

@@ -169,6 +169,27 @@ class EpsilonQueryStudy(StudySettings[EpsilonQueryGrid]):
     ordinal: Ordinal = Field(default_factory=list)
 
 
+class JointGrid(Strict):
+    """Settings of joint estimates: all combinations of the values."""
+
+    dataset: Values[Literal["adult", "survey", "alarm", "child"]]
+    """Data set."""
+    given: Values[Literal["p", "epsilon"]]
+    """Parameter of all designs: p of the matrix `printed`, or the exact ε of a record."""
+    value: Values[Epsilon]
+    """Its values."""
+
+
+class JointStudy(StudySettings[JointGrid]):
+    """A study of joint distributions of all columns."""
+
+    designs: Values[
+        Literal["even", "optimal", "ask_1", "ask_2", "ask_pairs", "clusters_100", "clusters_300"]
+    ]
+    """Designs: ε split evenly or optimally, forms with 1 or 2 columns or a pair, or RR-Clusters
+    with this T_v. With p only `even` and clusters."""
+
+
 class AssessmentStudy(StudySettings[AssessmentGrid]):
     """A study of dependences that are assessed without a trusted party."""
 
