@@ -499,7 +499,6 @@ NO_SENSE = {
     },
     "RRBA": {
         "adjusted_weights": "leaves no randomized records",
-        "synthetic": "leaves no randomized records",
         "weighted": "no column of weights 'w'",
         "large": "no table of sex, region, smokes was collected",
     },
@@ -511,7 +510,7 @@ NO_SENSE = {
         "independence": "no categories",
         "weighted": "no categories",
         "adjusted_weights": "leaves no randomized records",
-        "synthetic": "leaves no randomized records",
+        "synthetic": "no categories",
         "weighted numbers": "no column of weights 'w'",
         "population": "use the target 'file'",
         "confidence": "at 0.95",
