@@ -27,5 +27,5 @@ with job(snakemake):
     )
     sources = {each.marks["data_source"] for each in records.values()}
     # Results are marked as surrogate if any of the data are.
-    source = "surrogate" if "surrogate" in sources else next(iter(sources), "model")
+    source = "surrogate" if "surrogate" in sources else max(sources, default="model")
     write_table(snakemake.output[0], results.assign(data_source=source))
