@@ -255,7 +255,8 @@ def joint_estimation(table: pd.DataFrame) -> Figure:
 
     def panel(axis: Axes, measure: str, dataset: str) -> None:
         part = where(drawn, measure=measure, dataset=dataset)
-        style.plot_series(axis, part, "series", JOINT_STYLE, "value", "median")
+        own = {"marker": "o", "markersize": 3}
+        style.plot_series(axis, part, "series", JOINT_STYLE, "value", "median", **own)
         style.log_scale(axis.xaxis, EPSILON_TICKS, style.as_number)
 
     rows = {f"distance_{k}": f"tables of {k} columns" for k in (2, 3)}
