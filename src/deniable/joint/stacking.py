@@ -18,6 +18,8 @@ from deniable.joint.evidence import Evidence
 FOLDS = 4
 MAX_CLASSES = 32
 STACKING_STEPS = 300
+CLEAR = 1.0
+"""Standard errors by which the mixture gains over independence; otherwise it is independence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,9 @@ def stack_classes(
         sizes.append(2 * sizes[-1])
     table = np.column_stack(columns)
     shares, gains = _stacking_shares(table, own), table - table[:, :1]
+    gain = own * np.log(np.exp(gains) @ shares)
+    if gain.sum() < CLEAR * np.sqrt(gain @ gain):
+        shares = np.eye(len(sizes))[0]
     errors = np.sqrt(own**2 @ (gains - gains.mean(axis=0)) ** 2)
     without = tuple(LatentClasses.mixture(each, shares) for each in zip(*models, strict=True))
     mixed = LatentClasses.mixture(without, np.full(folds, 1.0 / folds))
