@@ -149,7 +149,7 @@ def test_one_release_of_an_own_file_takes_a_config_of_a_few_lines(
     )
     assert check_results.main() == 0
     # The public folder, and nine files of estimates.
-    assert "results: all 10 files and folders of outer.yaml exist" in capsys.readouterr().out
+    assert "results: all 11 files and folders of outer.yaml exist" in capsys.readouterr().out
     outer.edit("outer.yaml", "epsilon: 2.0", "epsilon: 3.0")
     assert check_results.main() == 1
     lines = capsys.readouterr().err.splitlines()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from deniable.analysis import Released, as_result
-from deniable.files import write_table
+from deniable.files import write_json, write_table
 from deniable.plans import Plan, PlanInputs, settings_from
 from deniable.records.categorical import Microdata
 from deniable.release import protect_test
@@ -109,6 +109,7 @@ def write_estimates(folder: Path, name: str, plan: Plan, records: Path) -> None:
     }
     for file, table in found.items():
         write_table(folder / "estimates" / name / f"{file}.csv", table)
+    write_json(folder / "estimates" / name / "joint.json", {"note": "pages only link to it"})
     synthetic = as_result(public, released.synthetic, basis="clusters")
     synthetic.to_parquet(folder / "estimates" / name / "synthetic.parquet", index=False)
     responses = plan.responses(protected_file(public, plan.protected_name))

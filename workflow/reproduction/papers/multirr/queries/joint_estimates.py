@@ -128,7 +128,7 @@ def forms_of(data: Microdata, given: str, value: float, design: str) -> Forms:
 
 
 def randomized(data: Microdata, forms: Forms, generator: np.random.Generator) -> Iterator[Answers]:
-    """Yield the randomized values of each block of `forms`, for the records of `data`."""
+    """Yield the randomized values of each block of `forms` for `data`, by the `generator`."""
     drawn = generator.integers(len(forms.forms), size=len(data))
     for at, block in enumerate(forms.blocks):
         part, (channel,) = data.project(block.domain.names), block.channels
@@ -141,7 +141,10 @@ def randomized(data: Microdata, forms: Forms, generator: np.random.Generator) ->
 def methods(
     answers: Sequence[Answers], design: str, data: Microdata, generator: np.random.Generator
 ) -> Iterator[tuple[str, Callable[[Names], Floats]]]:
-    """Yield each method for the `answers` of a `design`: a function of names of columns."""
+    """Yield each method for the `answers` of a `design`: a function of names of columns.
+
+    They are about the original `data`. The `generator` draws a seed.
+    """
     evidence, seed = Evidence.of(answers), int(generator.integers(1 << 31))
     independent = LatentClasses.independent(evidence.margins)
     base = "rr_clusters" if design in T_V else "rr_independent"
@@ -162,7 +165,10 @@ def _estimated(estimate: Any, records: Microdata, channel_of: Any, names: Names)
 def errors(
     table: Callable[[Names], Floats], sets: Sets, true: Mapping[Names, Floats], asked: Any
 ) -> Iterator[tuple[str, Any]]:
-    """Yield measures of a method, `table`, by `true` proportions and cells `asked` about pairs."""
+    """Yield measures of a method, `table`, on `sets` of columns with `true` proportions.
+
+    Queries are about the cells `asked` of each pair.
+    """
     found = {names: table(names) for of in sets.values() for names in of}
     distances = {names: np.abs(own - true[names]).sum() / 2 for names, own in found.items()}
     means = {k: np.mean([distances[names] for names in of]) for k, of in sets.items()}
