@@ -148,7 +148,7 @@ def test_one_release_of_an_own_file_takes_a_config_of_a_few_lines(
         "sys.argv", ["check", "--configfile", "outer.yaml", "--section", "deniable"]
     )
     assert check_results.main() == 0
-    # The public folder, and nine files of estimates.
+    # The public folder, and ten files of estimates.
     assert "results: all 11 files and folders of outer.yaml exist" in capsys.readouterr().out
     outer.edit("outer.yaml", "epsilon: 2.0", "epsilon: 3.0")
     assert check_results.main() == 1
