@@ -227,8 +227,9 @@ class Table:
         if not self.strata:
             yield Answers(self.cells, self.channel, codes)
         for each in self.strata:
-            within = (codes >= each.at.start) & (codes < each.at.stop)
-            yield Answers(self.blocks[0], each.channel, np.where(within, codes - each.at.start, -1))
+            own = codes.astype(np.intp) - each.at.start  # signed, for -1
+            within = (own >= 0) & (own < each.at.stop - each.at.start)
+            yield Answers(self.blocks[0], each.channel, np.where(within, own, -1))
 
     def answers_of_strata(self, codes: Codes) -> Iterator[Answers]:
         """Yield the columns of the strata, which are not randomized, from `codes` of records."""
