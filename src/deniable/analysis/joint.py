@@ -13,11 +13,11 @@ from deniable.analysis.answers import Names, cells_as_columns
 from deniable.analysis.queries import Query, parsed_query
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
+from deniable.estimation import CONFIDENCE
 from deniable.joint import JointDistribution, JointEstimate, model_limits, p_value_of_fit
 from deniable.randomized_response import cramers_v
 from deniable.schema import Schema
 
-CONFIDENCE = 0.95
 UNBIASED = ("estimate", "ci_low", "ci_high")
 NOT_FIXED = (
     "The responses fix tables of few columns. Interactions of three or more clusters come from the "
@@ -57,9 +57,8 @@ class JointAnswers:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the responses do not fix, as sentences without a full stop."""
-        stacked = self.found.stacked
-        clear = np.any(stacked.gains > 2 * stacked.errors)
-        return NOT_FIXED if clear else (ALIKE, *NOT_FIXED)
+        independent = self.found.stacked.shares[0] == 1
+        return (ALIKE, *NOT_FIXED) if independent else NOT_FIXED
 
     def choice(self) -> pd.DataFrame:
         """Return one row per number of classes that was tried.
