@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
                 records.to_parquet(temporary, index=False)
         if (distance := records.attrs.get("fidelity")) is not None:
             print(f"mean distance of pairs from the joint distribution: {distance:.4f}")
-            print(f"{WRONG_ERRORS}")
+            print(WRONG_ERRORS)
         for name in records.attrs.get("left_out", []):
             print(f"not adjusted: {plain(name)}: its randomized values are not its categories")
     elif files:

@@ -63,11 +63,10 @@ class LatentClasses:
 
         The last unit changes fastest. The time is the number of cells times the classes.
         """
-        *first, last = (self.conditionals[at] for at in units)
-        if not first:
-            return np.asarray(self.weights @ last)
-        half = len(units) // 2
-        left, right = outer([*first, last][:half]), outer([*first, last][half:])
+        own, half = [self.conditionals[at] for at in units], len(units) // 2
+        if not half:
+            return np.asarray(self.weights @ own[0])
+        left, right = outer(own[:half]), outer(own[half:])
         return np.asarray(((left * self.weights[:, None]).T @ right).reshape(-1))
 
     def table(self) -> Singles:

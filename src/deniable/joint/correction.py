@@ -81,8 +81,8 @@ def corrected(stacked: Stacked, evidence: Evidence) -> Correction:
 
     Each part of the records of the `stacked` model is held out: the table without it moves towards
     the pairs of all other records. The number of rounds is the one with the largest likelihood of
-    held-out pairs, summed over all parts.
-    There are no factors if the `evidence` is not complete, or the table is too large.
+    held-out pairs, summed over all parts. There are no factors if the `evidence` is not complete,
+    or the table is too large.
     """
     parts = range(len(stacked.without))
     held_out = [_pairs(evidence, stacked.fold == part) for part in parts]
@@ -125,7 +125,7 @@ def _pairs(evidence: Evidence, chosen: Flags | slice = slice(None)) -> dict[Pair
     found: dict[Pair, _Counted] = {}
     if not evidence.complete:
         return found
-    own = np.ones(evidence.records) if evidence.weights is None else evidence.weights
+    own = evidence.each_weight
     for one, other in combinations(sorted(evidence.parts, key=lambda part: part.units), 2):
         channel = ProductChannel((one.channel, other.channel))
         if max(channel.size, channel.reports) <= MAX_PAIR:

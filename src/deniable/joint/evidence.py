@@ -81,7 +81,7 @@ class Evidence:
         return cls(tuple(units), tuple(parts), records, weights)
 
     def part_of(self, rows: Positions) -> "Evidence":
-        """Return the evidence of the records at the positions `rows`, each at most once."""
+        """Return the evidence of the records at the positions `rows`, which increase."""
         place = np.full(self.records, -1)
         place[rows] = np.arange(rows.size)
         parts = []
@@ -91,11 +91,14 @@ class Evidence:
                 continue
             own = place[each.rows]
             kept = own >= 0
-            order = np.argsort(own[kept])
-            found = own[kept][order], each.codes[kept][order]
-            parts.append(Part(each.units, each.channel, *found))
+            parts.append(Part(each.units, each.channel, own[kept], each.codes[kept]))
         weights = None if self.weights is None else self.weights[rows]
         return Evidence(self.units, tuple(parts), rows.size, weights)
+
+    @cached_property
+    def each_weight(self) -> Floats:
+        """The weight of each record; 1 without weights."""
+        return np.ones(self.records) if self.weights is None else self.weights
 
     def sum_of(self, values: Floats) -> float:
         """Return the weighted sum of `values`, one for each record."""

@@ -52,7 +52,7 @@ def stack_classes(
     fold = generator.permutation(evidence.records) % folds
     training = [evidence.part_of(np.flatnonzero(fold != k)) for k in range(folds)]
     held_out = [evidence.part_of(np.flatnonzero(fold == k)) for k in range(folds)]
-    own = np.ones(evidence.records) if evidence.weights is None else evidence.weights
+    own = evidence.each_weight
     models: list[list[LatentClasses]] = []
     columns: list[Floats] = []
     sizes, behind, best = [1], 0, np.full(evidence.records, -1e9)
