@@ -263,7 +263,8 @@ def joint_estimation(table: pd.DataFrame) -> Figure:
     columns, size = {name: name for name in drawn["dataset"].unique()}, (2.5, 0.6, 2.3, 2.0)
     figure, _ = style.panel_grid(rows, columns, panel, size, "exact ε of a record")
     title = "Joint distributions: total variation distance from the original tables"
-    keys = style.legend_keys(JOINT_STYLE, {name: name for name in JOINT_STYLE})
+    names = {name: name for name in JOINT_STYLE}
+    keys = style.legend_keys(JOINT_STYLE, names, drawn["series"].unique())
     return style.finish(figure, title, _runs(table), keys)
 
 
