@@ -16,6 +16,7 @@ CONTENTS = {
         "own-data",
         "production-releases",
         "estimating",
+        "joint",
         "pram",
         "numbers-and-clusters",
         "rrba",
