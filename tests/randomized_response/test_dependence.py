@@ -25,8 +25,6 @@ from deniable.randomized_response.dependence import (
     dependences,
     dependences_from_tables,
     pair_measures,
-    shrink,
-    variance_of_dependence,
 )
 from deniable.randomized_response.protocols import rr_channel, rr_independent
 from deniable.records.categorical import Microdata
@@ -227,16 +225,11 @@ def projected(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
     return euclidean_projection(unbiased(counts, channel))
 
 
-def shrunk(counts: np.ndarray, channel: ProductChannel) -> np.ndarray:
-    return euclidean_projection(shrink(counts, channel)[0])
-
-
 PAIR_ESTIMATORS: dict[str, Callable[..., np.ndarray]] = {
     "unbiased": unbiased,
     "clipped": clipped,
     "projected": projected,
     "likelihood": likelihood_or_uniform,
-    "shrunk": shrunk,
 }
 
 
@@ -256,12 +249,6 @@ def draws(channel: ProductChannel, runs: int, true: np.ndarray = TRUE, seed: int
     return channel.randomize_counts(np.broadcast_to(true, (runs, true.size)), generator)
 
 
-def dependence(joint: np.ndarray, shape: tuple[int, int] = (3, 4)) -> np.ndarray:
-    table = joint.reshape(-1, *shape)
-    product = table.sum(axis=2)[:, :, None] * table.sum(axis=1)[:, None, :]
-    return (table - product).reshape(joint.shape)
-
-
 # -- of a pair, by hand ----------------------------------------------------------------------------
 
 COINS = channel_of(0.5, (2, 2))
@@ -273,36 +260,6 @@ def test_two_coins_by_hand() -> None:
     np.testing.assert_allclose(unbiased(COUNTS, COINS), [0.75, -0.05, -0.25, 0.55])
     np.testing.assert_allclose(clipped(COUNTS, COINS), np.array([0.75, 0, 0, 0.55]) / 1.3)
     np.testing.assert_allclose(projected(COUNTS, COINS), [0.6, 0, 0, 0.4])
-
-
-def test_the_weight_of_two_coins_by_hand() -> None:
-    # Margins (.7, .3) and (.5, .5); joint - product is +-.4, so D = .64. Squared distances to the
-    # margins: of the rows of the inverse (1.28, 2.88) and (2, 2), of indicators (.18, .98) and .5.
-    # V = (2 (.6 * 1.28 + .4 * 2.88) - .5 (.7 * .18 + .3 * .98)) / 100 = .0363.
-    assert variance_of_dependence(COUNTS, COINS) == pytest.approx(0.0363)
-    estimate, weight = shrink(COUNTS, COINS)
-    assert weight == pytest.approx(1 - 0.0363 / 0.64)
-    excess = 0.4 * weight
-    np.testing.assert_allclose(
-        estimate, [0.35 + excess, 0.35 - excess, 0.15 - excess, 0.15 + excess]
-    )
-    shift = (0.5 + 2 * excess - 1) / 2
-    np.testing.assert_allclose(
-        shrunk(COUNTS, COINS), [0.35 + excess - shift, 0, 0, 0.15 + excess - shift]
-    )
-
-
-def test_reports_split_by_a_coin_tell_what_whole_ones_tell() -> None:
-    whole, parts = channel_of(0.4), np.array([0, 0, 1, 2, 2])
-    coins = np.array([0.3, 0.7, 1.0, 0.6, 0.4])
-    split = DenseChannel(whole.factors[0].matrix()[:, parts] * coins)
-    wide = ProductChannel((split, whole.factors[1]))
-    reports = draws(wide, 4)
-    merged = np.stack([np.eye(3)[parts].T @ table for table in reports.reshape(4, 5, 4)])
-    of_split, of_whole = shrink(reports, wide), shrink(merged.reshape(4, 12), whole)
-    for one, other in zip(of_split, of_whole, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    assert np.count_nonzero(of_split[1]) == 3
 
 
 def test_the_likelihood_is_that_of_the_one_matrix() -> None:
@@ -349,97 +306,6 @@ def test_intervals_of_cells_and_of_queries_cover() -> None:
     assert covered.max() <= high + 0.01 * runs
 
 
-@pytest.mark.parametrize("channel", [channel_of(0.3), uneven_channel()], ids=["uniform", "uneven"])
-def test_the_variance_of_the_dependence_is_what_randomization_adds(
-    channel: ProductChannel,
-) -> None:
-    runs, true = 20_000, TRUE * 10
-    reports = draws(channel, runs, true)
-    found = dependence(unbiased(reports, channel))
-    wanted = dependence(true / true.sum())
-    errors = np.sum((found - wanted) ** 2, axis=1)
-    variances = variance_of_dependence(reports, channel)
-    gap = errors - variances
-    # Of order 1 / records is what the derivation leaves out: 1 in 3000 here.
-    slack = errors.mean() * 0.01
-    reach = stats.norm.isf(ERROR_RATE / 2) * gap.std() / math.sqrt(runs)
-    assert reach < 0.03 * errors.mean()
-    assert abs(gap.mean()) < reach + slack
-    # Hence D - V is unbiased for the true distance.
-    excess = np.sum(found**2, axis=1) - variances
-    reach = stats.norm.isf(ERROR_RATE / 2) * excess.std() / math.sqrt(runs)
-    assert abs(excess.mean() - np.sum(wanted**2)) < reach + slack
-
-
-def squared_errors(p: float) -> dict[str, np.ndarray]:
-    channel = channel_of(p)
-    reports = draws(channel, 4000)
-    joint = unbiased(reports, channel)
-    estimates = {
-        "unbiased": joint,
-        "product": joint - dependence(joint),
-        "shrunk": shrink(reports, channel)[0],
-    }
-    truth = TRUE / TRUE.sum()
-    return {name: np.sum((each - truth) ** 2, axis=1) for name, each in estimates.items()}
-
-
-def test_shrinking_has_less_error_than_either_end() -> None:
-    errors = squared_errors(0.5)
-    for end in ("unbiased", "product"):
-        gain = errors[end] - errors["shrunk"]
-        assert gain.mean() > stats.norm.isf(ERROR_RATE) * gain.std() / math.sqrt(len(gain))
-
-
-def test_shrinking_costs_little_where_the_dependence_is_lost_in_noise() -> None:
-    errors = {name: each.mean() for name, each in squared_errors(0.3).items()}
-    assert errors["product"] < errors["shrunk"] < 1.3 * errors["product"]
-    assert errors["shrunk"] < 0.5 * errors["unbiased"]
-
-
-# -- limits of the weight --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("p", [0.05, 0.3, 0.9])
-def test_the_weight_is_a_share(p: float) -> None:
-    generator = np.random.default_rng(4)
-    channel = channel_of(p)
-    counts = generator.multinomial(200, generator.dirichlet(np.full(12, 0.3), 300))
-    estimate, weight = shrink(counts, channel)
-    assert weight.min() >= 0
-    assert weight.max() <= 1
-    np.testing.assert_allclose(estimate.sum(axis=1), 1)
-
-
-def test_without_randomization_nothing_is_shrunk() -> None:
-    estimate, weight = shrink(TRUE, channel_of(1.0))
-    assert weight == 1
-    np.testing.assert_allclose(estimate, TRUE / TRUE.sum())
-    assert variance_of_dependence(TRUE, channel_of(0.9999)) < 1e-6
-    assert shrink(TRUE, channel_of(0.9999))[1] > 0.99
-
-
-def test_more_records_shrink_less() -> None:
-    channel = channel_of(0.2)
-    medians = [
-        np.median(shrink(draws(channel, 500, TRUE * times), channel)[1]) for times in (1, 30, 1000)
-    ]
-    assert medians[0] < medians[1] < medians[2]
-    assert medians[2] > 0.95
-
-
-def test_independent_attributes_are_shrunk_to_their_product() -> None:
-    # Of 12 cells 6 are free: the weight is about max(0, 1 - 6 / chi^2_6), of median 0 to .15.
-    channel = channel_of(0.3)
-    true = np.outer([100, 60, 40], [5, 2, 2, 1]).reshape(-1)
-    weights = shrink(draws(channel, 2000, true), channel)[1]
-    assert np.median(weights) < 0.15
-    assert weights.mean() < 0.25
-    # Reports that factorize exactly leave nothing to weigh.
-    exact, _ = shrink(np.outer([1, 2, 3], [1, 1, 1, 1]).reshape(-1), channel)
-    np.testing.assert_allclose(exact, unbiased(np.repeat([1, 2, 3], 4), channel))
-
-
 # -- all estimators of a pair ----------------------------------------------------------------------
 
 
@@ -470,12 +336,6 @@ def test_an_erased_attribute_is_taken_as_uniform(estimator: Callable[..., np.nda
     both = ProductChannel((rr_channel(3, 1 / 3, "diagonal"), erased))
     with pytest.warns(RuntimeWarning, match="singular"):
         np.testing.assert_allclose(estimator(counts, both), 1 / 12)
-
-
-@pytest.mark.filterwarnings("ignore:the channel over 12 cells is singular")
-def test_nothing_of_a_dependence_is_left_of_a_singular_channel() -> None:
-    channel = ProductChannel((rr_channel(3, 0.6, "keep"), rr_channel(4, 0.25, "diagonal")))
-    np.testing.assert_array_equal(shrink(draws(channel_of(0.5), 5), channel)[1], np.zeros(5))
 
 
 # -- from the protocol -----------------------------------------------------------------------------

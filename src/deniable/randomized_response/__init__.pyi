@@ -31,8 +31,6 @@ from .dependence import (
     dependences as dependences,
     dependences_from_tables as dependences_from_tables,
     pair_measures as pair_measures,
-    shrink as shrink,
-    shrunk_joint as shrunk_joint,
 )
 from .protocols import (
     MIN_RECORDS_PER_CELL as MIN_RECORDS_PER_CELL,

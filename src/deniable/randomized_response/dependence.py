@@ -1,12 +1,6 @@
-"""Measure the dependence of attributes, and form clusters of dependent ones ([multirr], 4).
-
-For RR-Independent the paper estimates a joint distribution by the product of marginals. Each pair
-of values went through the product of two matrices, so inverting both axes gives an unbiased
-estimate at the same epsilon. `shrink` weighs its larger variance against the product's bias.
-"""
+"""Measure the dependence of attributes, and form clusters of dependent ones ([multirr], 4)."""
 
 from collections.abc import Collection, Mapping
-from functools import partial
 from itertools import combinations, product
 from math import prod
 from typing import Literal
@@ -16,9 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from deniable.arrays import Floats, at_least, quotients
-from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError, named_types
-from deniable.estimation import estimate_or_uniform
 from deniable.randomized_response.protocols import Clustering
 from deniable.records import Domain, Microdata
 
@@ -125,85 +117,6 @@ def dependences_from_tables(
         for pair, measure in measures.items()
     ]
     return pd.DataFrame(rows, columns=["attribute_1", "attribute_2", "measure", "dependence"])
-
-
-def shrink(counts: npt.ArrayLike, channel: ProductChannel) -> tuple[Floats, Floats]:
-    """Shrink the unbiased joint distribution of two attributes to the product of its marginals.
-
-    The estimate, shape (..., cells), is product + weight (unbiased - product). It sums to 1 and may
-    be outside the simplex. The weight, shape (...), is in [0, 1], and is also returned.
-
-    The `counts` are flat tables of pairs of randomized values through the `channel`, shape (...,
-    reports). The second attribute varies fastest. With more values than categories, the channel's
-    own left inverse is used, because its variance is known. The weight is positive-part
-    James-Stein, max(0, 1 - V / D). D is the squared distance between the unbiased joint
-    distribution and the product. V is the contribution of randomization to its expectation
-    (`variance_of_dependence`). As D - V is unbiased for the squared distance d between the true
-    ones, the weight estimates d / (d + V). This has the least squared error if the errors of the
-    marginals and of the dependence are uncorrelated. They are uncorrelated, to leading order, for
-    channels that replace uniformly.
-
-    A singular channel has weight 0. A singular attribute is estimated as uniform, with a warning.
-    """
-    values = np.asarray(counts, dtype=float)
-    joint = estimate_or_uniform(values, channel, partial(Channel.estimate, inverse="own"))
-    table = joint.reshape(*joint.shape[:-1], *channel.shape)
-    noise = np.inf if channel.singular else variance_of_dependence(values, channel)
-    estimate, weight = shrunk_joint(table, noise)
-    return estimate.reshape(joint.shape), weight
-
-
-def shrunk_joint(joint: Floats, noise: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the estimates and weights of `shrink` for unbiased joint distributions.
-
-    `joint` has the shape (..., rows, columns). The `noise`, shape (...), is the total variance that
-    randomization adds to joint distribution minus product. It is infinite if only marginals are
-    estimated.
-    """
-    independent = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
-    distance = np.sum(((joint - independent) ** 2).reshape(*joint.shape[:-2], -1), axis=-1)
-    weight = quotients(np.maximum(distance - noise, 0.0), distance)
-    return independent + weight[..., None, None] * (joint - independent), weight
-
-
-def variance_of_dependence(counts: npt.ArrayLike, channel: ProductChannel) -> Floats:
-    """Estimate the variance by randomization of joint distribution minus product of marginals.
-
-    The variance is summed over cells, for the target "file": given the original records. `counts`,
-    shape (..., reports), has the pairs of randomized values through the `channel`. Let a(v) be the
-    row of the inverse for the value v of the first attribute (of its own left inverse, with more
-    values than categories). Its expectation is the indicator e_x of the original x. Let b(w) be the
-    same for the second attribute. The unbiased joint distribution minus the product of its
-    marginals t, u is the mean over records of (a(v) - t)(b(w) - u)'. Given a record's original (x,
-    y), its two values are independent, so the terms have the total variance
-
-        E|a(v) - t|^2 E|b(w) - u|^2 - |e_x - t|^2 |e_y - u|^2.
-
-    The mean over the randomized values estimates the first part. The mean under the unbiased joint
-    distribution estimates the second. Both are divided by the number of records. Estimated
-    marginals instead of true ones cause a relative error of order 1 / records.
-    """
-    values = np.asarray(counts, dtype=float)
-    joint = channel.estimate(values, "own")
-    records = values.sum(axis=-1)
-    table = joint.reshape(*joint.shape[:-1], *channel.shape)
-    reports = values.reshape(*joint.shape[:-1], *channel.report_shape) / records[..., None, None]
-    margins = table.sum(axis=-1), table.sum(axis=-2)
-    of_reports, of_truth = reports, table
-    for axis, factor, margin in zip((-1, -2), channel.factors, margins, strict=True):
-        indicators = np.eye(factor.size)
-        scores = factor.estimate(np.eye(factor.reports), "own")
-        of_reports = of_reports * np.expand_dims(_squared_distances(scores, margin), axis)
-        of_truth = of_truth * np.expand_dims(_squared_distances(indicators, margin), axis)
-    total = of_reports.sum(axis=(-2, -1)) - of_truth.sum(axis=(-2, -1))
-    return np.asarray(np.maximum(total, 0.0) / records)
-
-
-def _squared_distances(points: Floats, centre: Floats) -> Floats:
-    """Return |point - centre|^2 for each row of `points`, shape (..., rows)."""
-    inner = np.einsum("...i,vi->...v", centre, points)
-    lengths = np.sum(points**2, axis=-1)
-    return np.asarray(lengths - 2 * inner + np.sum(centre**2, axis=-1)[..., None])
 
 
 @named_types

@@ -43,7 +43,6 @@ PairEstimator = Literal[
     "pair_clipped",
     "pair_projected",
     "pair_likelihood",
-    "pair_shrunk",
 ]
 """Estimators of the joint distribution of two attributes."""
 

@@ -105,7 +105,7 @@ def studies() -> dict[str, pd.DataFrame]:
     )
     methods = simulated(**panel, projection=projections, sigma=SIGMAS, method=METHODS)
     work = {"measure": ["sweeps", "gap", "left_out"], "method": METHODS[2:]}
-    named = ["randomized_joint", "rr_independent", "pair_unbiased", "pair_shrunk"]
+    named = ["randomized_joint", "rr_independent", "pair_unbiased", "pair_likelihood"]
     assessed = {"method": ["attributes", "pairs_joint"], "matrix": ["printed"], "p": PROBABILITIES}
     return {
         "multirr_fig2": gains[gains["projection"] == "clip"],

@@ -318,7 +318,7 @@ def test_a_missing_table_leaves_its_section_out_and_nothing_else(
         ("multirr_fig3", "best == 'paper'"),
         slow("multirr_fig3", "method == 'rr_clusters'"),
         slow("multirr_adjustment", "measure == 'sweeps'"),
-        slow("multirr_pairs", "estimator == 'pair_shrunk'"),
+        slow("multirr_pairs", "estimator == 'pair_likelihood'"),
         slow("multirr_assessment", "method == 'pairs_joint'"),
         slow("multirr_assessment", "measure == 'spearman' or t_v == 50"),
         slow("multirr_attributes", "t_v == 50"),

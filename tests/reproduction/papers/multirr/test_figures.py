@@ -128,7 +128,6 @@ ESTIMATORS = (
     "pair_clipped",
     "pair_projected",
     "pair_likelihood",
-    "pair_shrunk",
 )
 METHODS = ("rr_independent", "rr_clusters", "rr_independent_adjustment", "rr_clusters_adjustment")
 ASSESSED = ("attributes", "attributes_inverted", "pairs_joint", "pairs_kronecker", "secure_sum")
@@ -453,7 +452,7 @@ def test_figure_3_draws_whose_thresholds_it_says(figure: str, best: str) -> None
 def test_pairs_are_beside_one_method_at_our_thresholds_whatever_its_error() -> None:
     table, methods = of_pairs()
     figure = draw("multirr_pairs", [table, methods])
-    shown = ("rr_independent", "pair_unbiased", "pair_likelihood", "pair_shrunk")
+    shown = ("rr_independent", "pair_unbiased", "pair_likelihood")
     for axes, sigma in zip(figure.axes, (0.1, 0.3, 0.5), strict=True):
         points = [line for line in axes.lines if line.get_linestyle() == "None"]
         assert len(points) == 2

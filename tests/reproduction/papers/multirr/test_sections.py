@@ -69,7 +69,7 @@ def test_the_lowest_error_of_a_pair_is_marked_at_each_p_and_coverage() -> None:
     table = pd.concat(
         [
             pd.DataFrame(base.values()).assign(estimator="rr_independent"),
-            pd.DataFrame(others.values()).assign(estimator="pair_shrunk"),
+            pd.DataFrame(others.values()).assign(estimator="pair_likelihood"),
         ]
     ).assign(matrix="printed", measure="relative_error", record_epsilon=1.0)
     found = pairs({"multirr_pairs": table})

@@ -23,7 +23,6 @@ ESTIMATOR_STYLE = {
     "pair_clipped": look("#d55e00", "--"),
     "pair_projected": look("#b14a9c", ":"),
     "pair_likelihood": look("#0072b2"),
-    "pair_shrunk": look("#009e73"),
 }
 METHOD_STYLE = {
     "rr_independent": look("#1b1f24"),
@@ -52,7 +51,7 @@ JOINT_STYLE = {
     "joint, ask pairs": look("#009e73", ":"),
     "joint, clusters 300": look("#d55e00"),
 }
-SHOWN_ESTIMATORS = ("rr_independent", "pair_unbiased", "pair_likelihood", "pair_shrunk")
+SHOWN_ESTIMATORS = ("rr_independent", "pair_unbiased", "pair_likelihood")
 _HOLLOW = {"markersize": 6, "markerfacecolor": "white"}
 CLUSTERS = {
     "joint": look(style.INK, "none", "s", "RR-Clusters + Adj., joint", **_HOLLOW),

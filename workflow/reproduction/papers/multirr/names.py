@@ -29,9 +29,8 @@ ESTIMATORS = {
     "pair_clipped": "pair, clipped",
     "pair_projected": "pair, projected",
     "pair_likelihood": "pair, maximum likelihood",
-    "pair_shrunk": "pair, shrunk to independence",
 }
-IN_TITLE = {"pair_shrunk": "by pairs", "rr_independent": "by products"}
+IN_TITLE = {"pair_likelihood": "by pairs", "rr_independent": "by products"}
 ASSESSMENTS = {
     "attributes": "4.1 RR on each attribute, as published",
     "attributes_inverted": "4.1, pairs inverted (ours)",

@@ -2,8 +2,7 @@
 
 A replicate randomizes each pair of attributes by RR-Independent, and asks one random query of each
 coverage about it. The text asks about one random pair; the median belongs to the same distribution.
-Inverting attribute by attribute is the estimate of joint distributions in [castell]; shrinkage to
-independence is ours.
+Inverting attribute by attribute is the estimate of joint distributions in [castell].
 """
 
 import math
@@ -18,7 +17,7 @@ import numpy as np
 from deniable import estimation
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, ProductChannel
-from deniable.randomized_response import rr_channel, shrink
+from deniable.randomized_response import rr_channel
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
@@ -131,5 +130,4 @@ ESTIMATORS: dict[str, Callable[[Counts, ProductChannel], Floats]] = {
     "pair_clipped": shared.PROJECTIONS["clip"],
     "pair_projected": shared.PROJECTIONS["simplex"],
     "pair_likelihood": partial(estimation.likelihood_or_uniform, tolerance=LIKELIHOOD_TOLERANCE),
-    "pair_shrunk": lambda *found: estimation.euclidean_projection(shrink(*found)[0]),
 }  # all estimators except ``rr_independent``, which has a projection
