@@ -265,13 +265,16 @@ def test_adjusted_weights_meet_the_estimates(public: Path, released: Released) -
 
 
 def test_synthetic_records_have_the_estimated_margins(released: Released) -> None:
-    made = released.synthetic(1000, seed=4, basis="clusters")
+    joint = released.joint(seed=4).distribution
+    made = released.synthetic(1000, seed=4, joint=joint)
     assert made.shape == (1000, 5)
-    sex = released.margins("sex").set_index("value")["consistent"]
-    assert abs((made["sex"] == "F").mean() - sex["F"]) <= 1e-3
+    share = (made["sex"] == "F").mean()
+    assert abs(share - joint.table(["sex"])[0]) <= 5e-3
+    own = released.margins("sex").set_index("value")
+    assert abs(share - own["consistent"]["F"]) <= own["standard_error"]["F"] / 2
     assert made["income"].isna().any()
     assert set(made["age"]) <= set(POINTS)
-    pd.testing.assert_frame_equal(made, released.synthetic(1000, seed=4, basis="clusters"))
+    pd.testing.assert_frame_equal(made, released.synthetic(1000, seed=4))
 
 
 def test_tables_that_are_too_large_are_refused_with_a_remedy(

@@ -250,7 +250,7 @@ def test_categories_of_a_questionnaire_are_estimated_through_its_forms() -> None
         assert found.loc[value, "estimate"] == pytest.approx(true, abs=error)
     assert list(released.numbers()["column"].unique()) == ["income", "hours"]
     with pytest.raises(DeniableError, match="no randomized records of all columns"):
-        released.synthetic(10, basis="clusters")
+        released.synthetic(10, basis="weights")
 
 
 def test_a_test_release_is_compared_with_the_original_records() -> None:

@@ -555,8 +555,8 @@ def test_impossible_plans_are_refused_in_one_message(
 
 QUESTIONS: dict[str, tuple[Callable[[Released], object], str]] = {
     "weights": (lambda r: r.adjusted_weights(), "leaves no randomized records of all columns"),
-    "synthetic records": (
-        lambda r: r.synthetic(5, basis="clusters"),
+    "repeated records": (
+        lambda r: r.synthetic(5, basis="weights"),
         "leaves no randomized records of all columns",
     ),
     "item sets": (lambda r: r.item_sets(0.1), "no record of a questionnaire has all columns"),

@@ -13,20 +13,14 @@ from deniable.analysis.base import ReleaseSource
 from deniable.analysis.estimator import refuse_impossible
 from deniable.arrays import Codes, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.estimation import consistent
-from deniable.joint import JointDistribution, estimate_joint
-from deniable.randomized_response import (
-    Adjustment,
-    adjust,
-    repeat_cells,
-    repeat_records,
-    synthesize,
-)
-from deniable.records import Domain, Microdata
+from deniable.estimation import consistent, repeat_cells
+from deniable.joint import JointDistribution, drawn_cells, estimate_joint
+from deniable.randomized_response import Adjustment, adjust
+from deniable.records import Domain
 from deniable.responses import Responses, Table, category_columns
 from deniable.schema import Schema
 
-Basis = Literal["joint", "clusters", "weights"]
+Basis = Literal["joint", "weights"]
 WRONG_ERRORS = (
     "standard errors computed from synthetic records, as if they were original ones, are too small"
 )
@@ -43,26 +37,27 @@ class _Stratum:
     domains: list[Domain]  # the attributes of each cluster
     distributions: list[Floats]  # the estimated distribution of each cluster
 
-    def drawn(
-        self, domain: Domain, number: int, weights: Floats | None, source: np.random.Generator
+    def repeated(
+        self, domain: Domain, number: int, weights: Floats, source: np.random.Generator
     ) -> dict[str, Codes]:
-        """Return the codes of a `number` of synthetic records, by column of the `domain`.
+        """Return the codes of a `number` of its records, repeated by the `weights` of the file.
 
-        They follow the distributions, or repeat the records by the `weights` of the whole file.
+        They are by column of the `domain`. Systematic sampling goes through the records in the
+        order of their cells. So each combination of categories, and each category of the first
+        column, is within 1 of its expected number. Largest remainders would drop combinations of
+        small weight.
         """
-        randomized = {name for each in self.domains for name in each.names}
-        within = domain.project([name for name in domain.names if name in randomized])
-        if weights is None:
-            clusters = tuple(each.names for each in self.domains)
-            made = synthesize(within, clusters, self.distributions, number, source)
-        else:
-            own, read = weights[self.rows], dict[str, Codes]()
-            for cells, part in zip(self.cells, self.domains, strict=True):
-                read.update(zip(part.names, part.unravel(cells), strict=True))
-            records = Microdata(within, tuple(read[name] for name in within.names))
-            made = repeat_records(records, own / own.sum(), number, source)
+        found = {
+            name: column
+            for cells, part in zip(self.cells, self.domains, strict=True)
+            for name, column in zip(part.names, part.unravel(cells), strict=True)
+        }
+        within = [name for name in domain.names if name in found]
+        by_cell = np.lexsort([found[name] for name in reversed(within)])
+        chosen = by_cell[drawn_cells(weights[self.rows][by_cell], number, source, whole=True)]
+        chosen = chosen[np.argsort(source.integers(-(2**63), 2**63, number), kind="stable")]
         fixed = {name: np.full(number, code) for name, code in self.key.items()}
-        return {name: made.column(name) for name in within.names} | fixed
+        return {name: found[name][chosen] for name in within} | fixed
 
 
 def _strata_of(protected: Responses, tables: list[Table]) -> list[_Stratum]:
@@ -145,10 +140,8 @@ class RecordEstimates(ReleaseSource):
 
         With the `basis` "joint", they come from the joint distribution of all columns: `joint`, or
         by default the one of `joint()`. ``.attrs["fidelity"]`` is the mean total variation distance
-        between pairs of columns in the records and in this distribution. With "clusters", they have
-        the estimated distribution of each cluster, and clusters are matched at random, so columns
-        of different clusters are independent. With "weights", the protected records are repeated by
-        their adjusted weights. Strata keep their proportions.
+        between pairs of columns in the records and in this distribution. With "weights", the
+        protected records are repeated by their adjusted weights, and strata keep their proportions.
 
         `records`, at least 1, is their number, by default the number of protected records. The
         `seed`, from 0, decides the draws. Standard errors that are computed from the records as if
@@ -165,20 +158,22 @@ class RecordEstimates(ReleaseSource):
             answer = _typed(schema, {name: made.column(name) for name in joint.domain.names})
             answer.attrs["fidelity"] = joint.distance_of_pairs(made)
             return answer
-        self._refuse_without_records("synthetic records")
+        self._refuse_without_records("weights by which records are repeated")
         tables = self.responses.clusters()
-        if basis == "weights" and not all(table.returns_categories for table in tables):
+        if not all(table.returns_categories for table in tables):
             raise DeniableError(
                 "the randomized values of some columns are not categories, so records cannot be "
-                "repeated; make synthetic records by clusters"
+                "repeated; make synthetic records from the joint distribution"
             )
         strata, source = _strata_of(self.responses, tables), np.random.default_rng(seed)
         sizes = np.array([stratum.rows.size for stratum in strata])
-        weights = _weights_of(strata)[0] if basis == "weights" else None
-        parts = []
-        for stratum, size in zip(strata, repeat_cells(sizes / sizes.sum(), number), strict=True):
-            if size:
-                parts.append(stratum.drawn(schema.domain(), int(size), weights, source))
+        weights, _ = _weights_of(strata)
+        numbers = repeat_cells(sizes / sizes.sum(), number).tolist()
+        parts = [
+            stratum.repeated(schema.domain(), size, weights, source)
+            for stratum, size in zip(strata, numbers, strict=True)
+            if size
+        ]
         order = source.permutation(number) if len(strata) > 1 else np.arange(number)
         codes = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
         return _typed(schema, codes)

@@ -349,8 +349,8 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--adjusted-weights", **yes, help="make weights that meet the estimates, in a new --out"
     )
-    text = "basis of synthetic records: the joint distribution (default), clusters or weights"
-    add("--basis", choices=("joint", "clusters", "weights"), default="joint", help=text)
+    text = "basis of synthetic records: the joint distribution (default) or adjusted weights"
+    add("--basis", choices=("joint", "weights"), default="joint", help=text)
     add("--seed", type=_seed, default=0, help="for synthetic records and Monte Carlo tests (0)")
     add("--format", choices=("text", "csv", "json", "html"), default="text", help="text by default")
     add("--out", type=_path, metavar="FILE", help="file to write (default: standard output)")

@@ -52,6 +52,7 @@ from .simplex import (
     clip_and_rescale as clip_and_rescale,
     estimate_or_uniform as estimate_or_uniform,
     euclidean_projection as euclidean_projection,
+    repeat_cells as repeat_cells,
     rescaled as rescaled,
 )
 from .survey_weights import (

@@ -15,6 +15,7 @@ from deniable.channels import Channel, ProductChannel
 from deniable.errors import DeniableError, named_types
 
 SUM_TOLERANCE = 1e-6  # of rounded distributions
+TIE_DIGITS = 9  # digits after which remainders differ by rounding only
 
 
 @named_types
@@ -52,6 +53,29 @@ def rescaled(proportions: npt.ArrayLike, what: str) -> Floats:
             f"{what} are not a distribution (not negative, sum 1); project the estimate first"
         )
     return np.asarray(shares / shares.sum())
+
+
+def repeat_cells(proportions: npt.ArrayLike, records: int) -> npt.NDArray[np.int64]:
+    """Return the number of repetitions of each cell, by largest remainders.
+
+    Every cell is within 1 of records x proportion, a cell of proportion 0 is not repeated, and the
+    sum is exact. Of equal remainders, the first cell is rounded up. If most cells expect less than
+    one record, rounding favours the larger cells. The `proportions` sum to 1; `records` is at least
+    1.
+
+    Examples
+    --------
+    >>> repeat_cells([0.5, 0.26, 0.24], 10)
+    array([5, 3, 2])
+    """
+    if records < 1:
+        raise DeniableError(f"{records} synthetic records are requested; request at least 1")
+    shares = records * rescaled(proportions, "the proportions")
+    times = np.floor(shares).astype(np.int64)
+    remainders = np.round(shares - times, TIE_DIGITS).reshape(-1)
+    order = np.argsort(-remainders, kind="stable")
+    times.reshape(-1)[order[: records - int(times.sum())]] += 1
+    return times
 
 
 @named_types

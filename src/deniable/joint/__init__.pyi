@@ -4,7 +4,10 @@ from .bootstrap import (
     repeated as repeated,
 )
 from .classes import LatentClasses as LatentClasses
-from .distribution import JointDistribution as JointDistribution
+from .distribution import (
+    JointDistribution as JointDistribution,
+    drawn_cells as drawn_cells,
+)
 from .estimating import (
     JointEstimate as JointEstimate,
     estimate_joint as estimate_joint,

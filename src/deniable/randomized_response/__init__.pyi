@@ -75,9 +75,4 @@ from .sum_messages import (
     share_counts as share_counts,
     summed_tables as summed_tables,
 )
-from .synthetic import (
-    repeat_cells as repeat_cells,
-    repeat_records as repeat_records,
-    synthesize as synthesize,
-)
 from .waiver import waiver_table as waiver_table

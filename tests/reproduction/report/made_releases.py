@@ -110,7 +110,7 @@ def write_estimates(folder: Path, name: str, plan: Plan, records: Path) -> None:
     for file, table in found.items():
         write_table(folder / "estimates" / name / f"{file}.csv", table)
     write_json(folder / "estimates" / name / "joint.json", {"note": "pages only link to it"})
-    synthetic = as_result(public, released.synthetic, basis="clusters")
+    synthetic = as_result(public, released.synthetic)
     synthetic.to_parquet(folder / "estimates" / name / "synthetic.parquet", index=False)
     responses = plan.responses(protected_file(public, plan.protected_name))
     original = plan.original_records(

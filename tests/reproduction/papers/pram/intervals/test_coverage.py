@@ -12,7 +12,7 @@ from tests.simulations import outputs_of, simulated_whole
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
 from deniable.estimation.intervals import confidence_intervals
-from deniable.randomized_response import repeat_cells
+from deniable.estimation.simplex import repeat_cells
 from deniable.records.categorical import Microdata
 from deniable.records.domain import Domain
 

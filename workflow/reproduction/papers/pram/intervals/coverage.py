@@ -12,8 +12,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel, Target
-from deniable.estimation import Method, Simultaneous, confidence_intervals
-from deniable.randomized_response import repeat_cells
+from deniable.estimation import Method, Simultaneous, confidence_intervals, repeat_cells
 from deniable.records import Microdata
 from deniable.sampling import multinomial
 
