@@ -1,6 +1,6 @@
 """Tests of independence that are adjusted for randomization."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import prod
 from typing import Any
 
@@ -15,7 +15,6 @@ from deniable.arrays import ROUNDING, Codes, Counts, Floats
 from deniable.contingency import (
     Independence,
     RandomizedRelease,
-    TableToTest,
     adjusted_for_number,
     channel_test,
     independence_of_tables,
@@ -30,15 +29,8 @@ MAX_TESTED = 512
 Carlo tables of 1,024 cells take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
 MAX_ORDERED = 1 << 33  # products of scores in all random orders: some seconds
-
-
-@dataclass(frozen=True)
-class _Found:
-    statistic: float
-    degrees_of_freedom: int
-    p_value: float
-    p_value_by: str
-    records: int
+FOUND = ("statistic", "degrees_of_freedom", "p_value", "p_value_by", "records")
+Row = dict[str, Any]
 
 
 class IndependenceTests(ManyTableEstimates):
@@ -59,7 +51,7 @@ class IndependenceTests(ManyTableEstimates):
         """
         table = self.responses.table(self._named(names))
         about = {"columns": table.label, "null": "independent of each other"}
-        found = asdict(_tested(table, self.responses, weight, seed))
+        found = _tested(table, self.responses, weight, seed)
         return pd.DataFrame([about | found | {"target": "population"}])
 
     def independence_of_pairs(
@@ -85,14 +77,14 @@ class IndependenceTests(ManyTableEstimates):
                     together.append(table)
                 else:
                     row = _tested(table, self.responses, weight, seed)
-                    valid = row.p_value_by.startswith(("chi", "F"))
-                    rows[table] = {"records": row.records} | asdict(row) | {"valid": valid}
+                    valid = row["p_value_by"].startswith(("chi", "F"))
+                    rows[table] = {"records": row["records"]} | row | {"valid": valid}
             except DeniableError as error:
                 left_out[table.label] = str(error)
         if together:
             counted = self.responses.count([table.reports for table in together])
             counts = [
-                TableToTest(table.cells.shape, table.channel, own.tally)
+                (table.cells.shape, table.channel, own.tally)
                 for table, own in zip(together, counted, strict=True)
             ]
             found = independence_of_tables(counts, np.random.default_rng(seed))
@@ -134,7 +126,7 @@ def _tests(rows: list[dict[str, Any]], left_out: dict[str, str]) -> pd.DataFrame
     return tests
 
 
-def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -> _Found:
+def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -> Row:
     _refuse_untestable(table, weight)
     if not _few(table):
         return _by_scores(table, protected, seed)
@@ -155,14 +147,14 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
         drawn = int(found.monte_carlo_tables)
         by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
     numbers = float(found.statistic), found.degrees_of_freedom, float(found.p_value)
-    return _Found(*numbers, by, counted.records)
+    return dict(zip(FOUND, (*numbers, by, counted.records), strict=True))
 
 
 def _few(table: Table) -> bool:
     return max(table.cells.size, table.reports.size) <= MAX_TESTED
 
 
-def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
+def _by_scores(table: Table, protected: Responses, seed: int) -> Row:
     """Return the test by scores of single records.
 
     The scores of each column are made uncorrelated, of mean 0 and variance 1. The statistic is the
@@ -189,14 +181,15 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
     freedom = prod(sizes) - sum(sizes) + len(sizes) - 1
     if records * prod(sizes) * MONTE_CARLO > MAX_ORDERED:
         p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
-        return _Found(statistic, freedom, p_value, "chi-squared", records)
+        return dict(zip(FOUND, (statistic, freedom, p_value, "chi-squared", records), strict=True))
     generator, as_large, number = np.random.default_rng(seed), 0, 0
     while number < MONTE_CARLO and as_large < ENOUGH:
         number += 1
         again = statistic_of(first, *map(generator.permutation, others))
         as_large += again >= statistic - ROUNDING * (1 + statistic)
     p_value = as_large / number if as_large >= ENOUGH else (1 + as_large) / (1 + number)
-    return _Found(statistic, freedom, p_value, f"{number} random orders", records)
+    by = f"{number} random orders"
+    return dict(zip(FOUND, (statistic, freedom, p_value, by, records), strict=True))
 
 
 def _uncorrelated(matrix: Floats, counts: Counts | Floats) -> Floats:

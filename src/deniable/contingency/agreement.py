@@ -152,16 +152,15 @@ def _effect(names: Names, cells: Floats, subset: Names) -> Floats:
     return np.asarray(effect)
 
 
-def nearest_agreeing(
-    agreement: Agreement, tables: Tables, precisions: Mapping[Names, float]
-) -> tuple[dict[Names, Floats], bool]:
-    """Return the closest distributions that agree, and whether the closed form gave them.
+def nearest_agreeing(tables: Tables, precisions: Mapping[Names, float]) -> dict[Names, Floats]:
+    """Return the closest distributions that agree.
 
-    For `tables` and `precisions` see `Agreement.averaged`; `agreement` belongs to these tables.
+    `tables` and `precisions` are as in `Agreement.averaged`.
     """
+    agreement = Agreement({names: cells.shape for names, cells in tables.items()})
     found = agreement.averaged(tables, precisions)
     if min(float(cells.min()) for cells in found.values()) >= 0:
-        return found, True
+        return found
     observed = np.concatenate([cells.reshape(-1) for cells in tables.values()])
     sizes = [cells.size for cells in tables.values()]
     weights = np.repeat([precisions[names] for names in tables], sizes)
@@ -172,7 +171,7 @@ def nearest_agreeing(
     solved = _newton(observed, weights, agreement.constraints, *start)
     pairs = zip(tables.items(), np.split(solved, np.cumsum(sizes)[:-1]), strict=True)
     whole = {names: part.reshape(cells.shape) for (names, cells), part in pairs}
-    return _without_negatives(agreement.averaged(whole, precisions)), False
+    return _without_negatives(agreement.averaged(whole, precisions))
 
 
 def _newton(

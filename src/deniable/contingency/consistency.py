@@ -34,7 +34,6 @@ from scipy import sparse
 
 from deniable.arrays import Floats, quotients
 from deniable.contingency.agreement import (
-    Agreement,
     Names,
     in_order,
     marginal,
@@ -233,8 +232,7 @@ def _closest(tables: Sequence[NoisyTable]) -> dict[Names, Floats]:
         precisions[names] += table.precision
         sums[names] = sums.get(names, 0.0) + table.precision * table.proportions
     averages = {names: total / precisions[names] for names, total in sums.items()}
-    agreement = Agreement({names: cells.shape for names, cells in averages.items()})
-    return nearest_agreeing(agreement, averages, precisions)[0]
+    return nearest_agreeing(averages, precisions)
 
 
 def reconstruct_printed(attributes: Sequence[str], tables: Sequence[NoisyTable]) -> Floats:

@@ -15,7 +15,6 @@ value the first p-value decides, below it the second.
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,17 +35,8 @@ MAX_MONTE_CARLO_CELLS = 36
 """Largest number of cells or randomized values for which Monte Carlo tables take some seconds."""
 
 
-@dataclass(frozen=True, eq=False)
-class TableToTest:
-    """Counts of the randomized values of a table.
-
-    `shape` has the numbers of categories of the attributes. `channel` maps the joint cells to the
-    randomized values. Their `counts` have the shape (reports,).
-    """
-
-    shape: tuple[int, ...]
-    channel: Channel
-    counts: Counts
+TableToTest = tuple[tuple[int, ...], Channel, Counts]
+"""Numbers of categories of the attributes, channel of the joint cells, and counts of its values."""
 
 
 def independence_of_tables(
@@ -66,9 +56,9 @@ def independence_of_tables(
     """
     # Tables of one shape with the same keep-or-replace channel are tested together.
     groups: dict[Hashable, list[int]] = {}
-    for position, table in enumerate(tables):
-        form = table.channel.weight_and_replacement
-        key = position if form is None else (table.shape, form[0], form[1].round(12).tobytes())
+    for position, (shape, channel, _) in enumerate(tables):
+        form = channel.weight_and_replacement
+        key = position if form is None else (shape, form[0], form[1].round(12).tobytes())
         groups.setdefault(key, []).append(position)
     rows: dict[Hashable, Any] = {}
     for own in groups.values():
@@ -102,9 +92,9 @@ def _tested(
     generator: np.random.Generator,
     monte_carlo_tables: int,
 ) -> pd.DataFrame:
-    own = [tables[position] for position in positions]
-    model = Independence(own[0].shape)
-    counts = np.array([each.counts for each in own])
+    shape, channel, _ = tables[positions[0]]
+    model = Independence(shape)
+    counts = np.array([tables[position][2] for position in positions])
     freedom = model.degrees_of_freedom
     rows = pd.DataFrame({"records": counts.sum(axis=1)}, index=positions)
     if freedom < 1:
@@ -113,7 +103,7 @@ def _tested(
     small = max(counts.shape[1], model.cells) <= MAX_MONTE_CARLO_CELLS
     found = channel_test(
         counts,
-        own[0].channel,
+        channel,
         model,
         generator=generator if small else None,
         tables=monte_carlo_tables,
