@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from deniable.files import write_table
 from deniable.sampling import generator_for
 
 from reproduction.study.engine import (
+    SUMMARY_COLUMNS,
     Comparisons,
     Output,
     Simulated,
@@ -27,7 +29,6 @@ from reproduction.study.engine import (
     plotted,
     replicate,
     simulate_chunk,
-    verdict,
 )
 from reproduction.study.grid import Cell, cells_of_grids
 
@@ -97,6 +98,15 @@ LOW = 0.300 - math.sqrt(2) * 0.010 - 0.0005
 HIGH = 0.300 + math.sqrt(2) * 0.020 + 0.0005
 
 
+def verdict(
+    ours: Summary, printed: float, half_unit: float, runs: int | None, source: str = "original"
+) -> str:
+    row = dict(zip(SUMMARY_COLUMNS, astuple(ours), strict=True)) | {"p": 0.1}
+    published = pd.DataFrame({"p": [0.1], "published": [printed], "half_unit": [half_unit]})
+    table = compare(pd.DataFrame([row | {"data_source": source}]), published, ["p"], runs)
+    return str(table["verdict"].iloc[0])
+
+
 @pytest.mark.parametrize(
     ("printed", "expected"),
     [
@@ -164,7 +174,7 @@ def test_the_widening_follows_from_both_counts(
 
 def test_surrogate_data_give_no_verdict() -> None:
     for printed in (0.300, 0.9, float("nan")):
-        assert verdict(OURS, printed, 0.0005, 1000, surrogate=True) == "surrogate"
+        assert verdict(OURS, printed, 0.0005, 1000, "surrogate") == "surrogate"
 
 
 def test_an_infinite_median_differs_from_any_printed_value() -> None:

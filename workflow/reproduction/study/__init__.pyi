@@ -57,7 +57,6 @@ from .comparisons import (
 )
 from .engine import (
     EPSILON_COLUMNS as EPSILON_COLUMNS,
-    EQUIVALENT as EQUIVALENT,
     RESULT_COLUMNS as RESULT_COLUMNS,
     Comparisons as Comparisons,
     How as How,
@@ -69,6 +68,7 @@ from .engine import (
     agreement as agreement,
     compare as compare,
     in_order as in_order,
+    independent_runs as independent_runs,
     mean_summary as mean_summary,
     measured as measured,
     plotted as plotted,

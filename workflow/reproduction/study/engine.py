@@ -145,36 +145,14 @@ def mean_summary(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Summa
     return Summary(mean, float(mean - reach), float(mean + reach), n)
 
 
-def widening(replicates: Any, published_replicates: int) -> Any:
-    """Return how the error of `published_replicates` widens an interval from `replicates`."""
-    return np.sqrt(1 + replicates / published_replicates)
+def independent_runs(table: pd.DataFrame) -> "pd.Series[float]":
+    """Return the numbers of independent one-answer replicates as precise as the rows of `table`."""
+    return table.get(EQUIVALENT, table["replicates"]).fillna(table["replicates"])
 
 
-def verdict(
-    summary: Summary,
-    published: float,
-    half_unit: float,
-    published_replicates: int | None,
-    surrogate: bool = False,
-) -> Verdict:
-    """Compare our `summary` with a `published` value, NaN if there is none.
-
-    It agrees if the published value, ± half a unit of its last digit (`half_unit`), lies in our
-    interval. The interval is widened by the sampling error of `published_replicates` (`widening`),
-    or not at all if this number is None. Values from `surrogate` data are not compared.
-    """
-    if surrogate:
-        return "surrogate"
-    if np.isnan(published):
-        return "not published"
-    factor = 1.0
-    if published_replicates is not None:
-        own = summary.replicates if math.isnan(summary.equivalent) else summary.equivalent
-        factor = float(widening(own, published_replicates))
-    low = summary.value - factor * (summary.value - summary.low)
-    high = summary.value + factor * (summary.high - summary.value)
-    reached = at_least(published, low - half_unit) and at_least(high + half_unit, published)
-    return "agrees" if reached else "differs"
+def widening(table: pd.DataFrame, published_replicates: int) -> "pd.Series[float]":
+    """Return how the error of `published_replicates` widens the intervals of a `table`."""
+    return (1 + independent_runs(table) / published_replicates) ** 0.5
 
 
 def compare(
@@ -187,21 +165,21 @@ def compare(
 
     Results have the columns `keys`, ``regenerated``, ``ci_low``, ``ci_high``, ``replicates`` and
     ``data_source``. The `published` values come from `read_published` and have some of the keys.
-    Each of them is from `published_replicates`. The columns returned are keys, `RESULT_COLUMNS` and
-    `EPSILON_COLUMNS`.
+    The columns returned are keys, `RESULT_COLUMNS` and `EPSILON_COLUMNS`.
+
+    A result agrees if the published value, ± half a unit of its last digit, lies in our interval.
+    The interval is widened by the sampling error of `published_replicates` (`widening`), or not at
+    all if this number is None. Values from surrogate data are not compared.
     """
     shared = [key for key in keys if key in published]
     table = results.merge(published, how="left", on=shared, validate="many_to_one")
-    table["verdict"] = [
-        verdict(
-            Summary(*(row.get(name, math.nan) for name in SUMMARY_COLUMNS)),
-            row["published"],
-            row["half_unit"],
-            published_replicates,
-            surrogate=row["data_source"] == "surrogate",
-        )
-        for row in table.to_dict("records")
-    ]
+    value, printed = table["regenerated"], table["published"]
+    factor = widening(table, published_replicates) if published_replicates else 1.0
+    low = value - factor * (value - table["ci_low"]) - table["half_unit"]
+    high = value + factor * (table["ci_high"] - value) + table["half_unit"]
+    reached = at_least(printed, low) & at_least(high, printed)
+    cases: Any = [table["data_source"] == "surrogate", printed.isna(), reached]
+    table["verdict"] = np.select(cases, ["surrogate", "not published", "agrees"], "differs")
     more = [name for name in (EQUIVALENT,) if name in table]
     return table[[*keys, *RESULT_COLUMNS, *more, *_spent(table, keys)]]
 

@@ -14,7 +14,7 @@ from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, READING, VARIATION
 from reproduction.papers.multirr.names import clusterings
-from reproduction.study import EPSILON_COLUMNS, EQUIVALENT, agreement, by, groups_of, widening
+from reproduction.study import EPSILON_COLUMNS, agreement, by, groups_of, independent_runs, widening
 
 TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", *EPSILON_COLUMNS[1:], "clusterings"),
@@ -69,13 +69,8 @@ def misfit(results: pd.DataFrame) -> pd.DataFrame:
 
 def _errors(scale: Callable[[Any], Any], printed: pd.DataFrame) -> "pd.Series[float]":
     width = pd.Series(scale(printed["ci_high"]) - scale(printed["ci_low"]), printed.index)
-    found: pd.Series[float] = width / (2 * Z_95) * widening(_independent(printed), PRINTED_RUNS)
+    found: pd.Series[float] = width / (2 * Z_95) * widening(printed, PRINTED_RUNS)
     return found
-
-
-def _independent(rows: pd.DataFrame) -> "pd.Series[float]":
-    """Return the numbers of independent queries with the precision of ours."""
-    return rows.get(EQUIVALENT, rows["replicates"]).fillna(rows["replicates"])
 
 
 def threshold_trend(results: pd.DataFrame, clusters: pd.DataFrame) -> pd.DataFrame:
@@ -115,7 +110,7 @@ def _one_median(cells: pd.DataFrame) -> dict[str, float]:
     printed = cells["published"]
     half_width = (cells["ci_high"] - cells["ci_low"]).mean() / 2
     level = printed.mean() / cells["regenerated"].mean()
-    error = half_width / Z_95 * level * np.sqrt(_independent(cells).mean() / PRINTED_RUNS)
+    error = half_width / Z_95 * level * np.sqrt(independent_runs(cells).mean() / PRINTED_RUNS)
     statistic = float((((printed - printed.mean()) / error) ** 2).sum())
     return _chi_square(printed, [{"statistic": statistic, "degrees_of_freedom": len(cells) - 1}])
 
