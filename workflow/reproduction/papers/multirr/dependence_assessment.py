@@ -7,9 +7,9 @@ drawn for each pair. Contingency tables replace secure sums, which need n * n me
 `secure_assessments` runs the secure sum itself between few parties.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -41,9 +41,6 @@ class DependenceAssessment(Simulator):
     ordinal: tuple[str, ...] = ()
     t_v: Sequence[int] = ()
     t_d: Sequence[float] = ()
-    _formed: dict[tuple[int, tuple[int, ...]], rr.Clustering] = field(
-        default_factory=dict, init=False
-    )
 
     @cached_property
     def measures(self) -> dict[rr.Pair, rr.Measure]:
@@ -82,14 +79,14 @@ class DependenceAssessment(Simulator):
 
     def clusters(self, dependences: Floats, t_v: int, t_d: float) -> rr.Clustering:
         """Return clusters of at most `t_v` cells, by the order of `dependences` >= `t_d`."""
-        above = at_least(dependences, t_d)
-        ranks = np.where(above, scipy.stats.rankdata(-dependences, "dense"), 0).astype(int)
-        key = (t_v, tuple(ranks.tolist()))
-        if key not in self._formed:
-            frame = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
-            frame["dependence"] = dependences
-            self._formed[key] = rr.cluster_attributes(self.data.domain, frame, t_v, t_d)
-        return self._formed[key]
+        above, descending = at_least(dependences, t_d), scipy.stats.rankdata(-dependences, "dense")
+        return self._of_ranks(t_v, tuple(np.where(above, -descending, -np.inf).tolist()))
+
+    @cached_property
+    def _of_ranks(self) -> Callable[[int, tuple[float, ...]], rr.Clustering]:
+        pairs = pd.DataFrame(list(self.measures), columns=["attribute_1", "attribute_2"])
+        form = partial(rr.cluster_attributes, self.data.domain, least_dependence=-len(pairs))
+        return cache(lambda t_v, ranks: form(pairs.assign(dependence=ranks), largest_cells=t_v))
 
 
 def rank_correlations(assessed: Floats, true: Floats) -> Floats:

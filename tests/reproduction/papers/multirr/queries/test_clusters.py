@@ -47,7 +47,7 @@ def queries_of(
         for a, b in itertools.combinations(data.domain.names, 2)
     ]
     columns = ["attribute_1", "attribute_2", "measure", "dependence"]
-    queries.__dict__["dependences"] = pd.DataFrame(rows, columns=columns)
+    queries.__dict__["dependences"] = lambda _: pd.DataFrame(rows, columns=columns)
     return queries
 
 
@@ -292,7 +292,7 @@ def test_only_the_ordinal_variation_takes_attributes_as_ordinal(small_data: Micr
     nominal = ClusterQueries(small_data, COVERAGE)
     ordinal = ClusterQueries(small_data, COVERAGE, ("colour", "smokes"))
     strength = {
-        each: found.dependences["dependence"].iloc[0]
+        each: found.dependences(found.ordinal)["dependence"].iloc[0]
         for each, found in (("clustered_pairs", nominal), ("ordinal", ordinal))
     }
     assert strength["ordinal"] < strength["clustered_pairs"]

@@ -16,7 +16,7 @@ import numpy as np
 
 from deniable.arrays import Counts, Floats
 from deniable.estimation import random_queries, relative_errors
-from deniable.randomized_response import Clustering, Protocol
+from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
@@ -109,15 +109,6 @@ class ExploredQueries(ClusterQueries):
     """
 
     within: float = 0.25
-
-    @cached_property
-    def _nominal(self) -> ClusterQueries:
-        return replace(self, ordinal=())
-
-    def clusters(self, cell: Cell) -> Clustering:
-        if self.ordinal and cell["variation"] != "ordinal":
-            return self._nominal.clusters(cell)
-        return super().clusters(cell)
 
     def chances(self, cell: Cell, sets: Sequence[tuple[str, ...]]) -> Floats | None:
         """Return the probabilities of `sets`; None if all or none are in a cluster of `cell`."""

@@ -40,13 +40,18 @@ class OfTrueRecords(Simulator):
         return cache(self.data.counts)
 
     @cached_property
-    def dependences(self) -> pd.DataFrame:
-        """Dependences of the original data (inferred: see the report's section on clusters)."""
-        return rr.dependences(self.data, self.ordinal)
+    def dependences(self) -> Callable[[tuple[str, ...]], pd.DataFrame]:
+        """A function of ordinal attributes: dependences in the original data.
+
+        The use of these data is inferred: see the report's section on clusters.
+        """
+        return cache(partial(rr.dependences, self.data))
 
     def clusters(self, cell: Cell) -> rr.Clustering:
-        """Return the clusters at the T_v and T_d of a `cell`."""
-        return rr.cluster_attributes(self.data.domain, self.dependences, cell["t_v"], cell["t_d"])
+        """Return the clusters of a `cell`; another ``variation`` than "ordinal" ignores orders."""
+        ordinal = self.ordinal if cell.get("variation", "ordinal") == "ordinal" else ()
+        found = self.dependences(ordinal)
+        return rr.cluster_attributes(self.data.domain, found, cell["t_v"], cell["t_d"])
 
     def independent(self, cell: Cell) -> "Stated":
         """Return RR-Independent with the matrix and the p, or ε, of a `cell`."""
