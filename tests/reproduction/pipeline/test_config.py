@@ -122,6 +122,11 @@ WRONG = [
     ("studies.multirr_pairs.coverages", [0.0], "coverages[0]: 0.0; allowed: above 0"),
     ("analyses.idp_noises.intervals", 1000, "intervals: 1000; allowed: at most the 50 replicates"),
     ("analyses.multirr_secure_sum.parties", 2, "_secure_sum.parties: 2; allowed: at least 3"),
+    (
+        "analyses.multirr_secure_sum.linkage_parties",
+        40_000,
+        "linkage_parties: 40000; allowed: at most the 32561 records that parties are drawn from",
+    ),
     ("studies.multirr_assessment.t_v", [], "t_v: []; allowed: a list with at least one entry"),
     ("studies.multirr_attributes.grids[0].attributes", [9], "attributes[0]: 9; allowed: at most 5"),
     (f"{GRID}.extra", 1, f"{GRID}.extra: unknown option; allowed here: dataset, matrix, mechan"),

@@ -12,7 +12,6 @@ from scipy import stats
 
 from deniable.datasets.manifest import load_manifest
 from deniable.datasets.published import read_published
-from deniable.errors import DeniableError
 from deniable.estimation.error_bounds import (
     best_case_relative_error,
     bonferroni_critical_value,
@@ -202,11 +201,6 @@ def test_nothing_is_left_of_an_attribute_with_a_singular_matrix():
     assert printed["largest_reported"].tolist() == [0, 0, 0]
     assert printed["order_kept"].tolist() == [0, 0, 0]
     assert printed["rank_correlation"].isna().all()
-
-
-def test_two_attributes_have_no_order(small_data: Microdata):
-    with pytest.raises(DeniableError, match="give at least 3 attributes"):
-        expected_dependence_order(small_data.project(["colour", "smokes"]), [0.5])
 
 
 @pytest.mark.real_data

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deniable.errors import DeniableError
 from deniable.files import write_table
 from deniable.randomized_response.adjustment import adjust
 
@@ -99,8 +98,3 @@ def test_what_differs_is_called_so(monkeypatch: pytest.MonkeyPatch) -> None:
     table = example_1(2).set_index(["sweep", "adjusted"])
     assert table.loc[(1, "1"), "verdict"] == "differs"
     assert table.loc[(1, "2"), "verdict"] == "not published"
-
-
-def test_no_sweep_is_no_example() -> None:
-    with pytest.raises(DeniableError, match="number of sweeps is 0; it must be at least 1"):
-        example_1(0)

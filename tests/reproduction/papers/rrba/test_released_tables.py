@@ -29,6 +29,7 @@ from reproduction.papers.rrba.released_tables import (
     PrintedTables,
     drawn_sets,
     figure_7_table,
+    true_tables,
 )
 from reproduction.papers.rrba.settings import (
     EqualEpsilonGrid,
@@ -126,9 +127,13 @@ def test_measures_fit_each_other(printed: PrintedTables, equal: EqualEpsilon) ->
                 assert np.all((values >= 0) & (values <= math.log(2) ** 0.5))
 
 
+def pairs_of(study: PrintedTables | EqualEpsilon) -> dict[Any, np.ndarray]:
+    return true_tables(study.files["survey_8000"], 2, study.subsets, study.subset_seed)
+
+
 def test_laplace_noise_has_the_error_of_its_scale(printed: PrintedTables) -> None:
     found = values_by_name(printed, CELL, 4000)
-    for subset, true in printed.true_tables("survey_8000", 2).items():
+    for subset, true in pairs_of(printed).items():
         for method, factor in (("laplace", true.size), ("laplace_honest", 1)):
             values = found["squared_error", method, "noisy", "+".join(subset)]
             scale = 2 * factor / CELL["epsilon_claimed"]
@@ -139,7 +144,7 @@ def test_laplace_noise_has_the_error_of_its_scale(printed: PrintedTables) -> Non
 
 def test_uniform_tables_have_the_error_of_their_channel(equal: EqualEpsilon) -> None:
     found = values_by_name(equal, EQUAL_CELL, 2000)
-    for subset, true in equal.true_tables("survey_8000", 2).items():
+    for subset, true in pairs_of(equal).items():
         m = true.size
         keep = keep_for_epsilon([m], 1.0)
         channel = KeepOrReplace.uniform(m, keep)
@@ -161,7 +166,7 @@ def test_a_uniform_table_is_generalized_randomized_response() -> None:
 
 
 def test_pooled_tables_are_unbiased(printed: PrintedTables) -> None:
-    true = next(iter(printed.true_tables("survey_8000", 2).values()))
+    true = next(iter(pairs_of(printed).values()))
     runs = np.repeat(true[None], 4000, axis=0)
     released = printed.released(CELL, runs, np.random.default_rng(2))
     tables = {method: noisy for method, readings, noisy in released if "noisy" in readings}

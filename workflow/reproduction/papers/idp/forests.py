@@ -29,7 +29,6 @@ from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
 from deniable import idp
 from deniable.arrays import Codes, Floats
-from deniable.errors import DeniableError
 from deniable.records import NumericMicrodata
 from deniable.sampling import SeededNoise
 
@@ -112,8 +111,6 @@ class IdpForests(Simulator):
 
     @cached_property
     def _split(self) -> tuple[NumericMicrodata, NumericMicrodata]:
-        if (classes := len(self.data.classes)) != 2:
-            raise DeniableError(f"the records have {classes} classes; these studies need two")
         return self.data.training_split()
 
     @cached_property

@@ -87,11 +87,11 @@ def _ratios(table: pd.DataFrame, dataset: str) -> PageTable:
 
 def forests(tables: Tables) -> dict[str, Any]:
     """Return the best classifiers on each data set from `tables`, and classes not learned."""
-
-    def content(table: pd.DataFrame, dataset: str) -> dict[str, PageTable | None]:
-        return {"best": _best(table, dataset), "unlearned": _unlearned(table, dataset)}
-
-    return _by_dataset(tables, names.FOREST_TABLES, content)
+    return _by_dataset(
+        tables,
+        names.FOREST_TABLES,
+        lambda *of: {"best": _best(*of), "unlearned": _unlearned(*of)},
+    )
 
 
 def _best(table: pd.DataFrame, dataset: str) -> PageTable:

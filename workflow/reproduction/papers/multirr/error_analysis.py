@@ -11,7 +11,6 @@ import pandas as pd
 
 from deniable import estimation, randomized_response as rr
 from deniable.channels import ProductChannel
-from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 
 READINGS: tuple[rr.Reading, ...] = ("keep", "printed")  # matrices for the order of dependences
@@ -96,8 +95,6 @@ def expected_dependence_order(data: Microdata, probabilities: Sequence[float]) -
     `probabilities` p. Codes are the scores of correlation and covariance. ``rank_correlation`` is
     Spearman's. ``order_kept`` is the proportion of comparisons of two ``pairs`` with equal order.
     """
-    if len(data.domain) < 3:
-        raise DeniableError("an order needs at least two pairs; give at least 3 attributes")
     pairs = list(combinations(data.domain.names, 2))
     tables = [data.counts(pair) for pair in pairs]
     first, second = np.triu_indices(len(pairs), 1)

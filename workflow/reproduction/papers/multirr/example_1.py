@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deniable.errors import DeniableError
-
 HALF = Fraction(1, 2)  # the target of each category
 Values = tuple[Fraction, ...]
 Shares = npt.NDArray[np.object_]  # fractions by categories of both attributes, shape (2, 2)
@@ -84,8 +82,6 @@ def example_1(sweeps: int) -> pd.DataFrame:
     such as ``weight_1_4``, and numbers in columns such as ``value_1_4``. ``share`` belongs to the
     cell (a12, a21).
     """
-    if sweeps < 1:
-        raise DeniableError(f"the number of sweeps is {sweeps}; it must be at least 1")
     every = list(steps(sweeps))
     # Only one distribution on the cells with responses has both marginal distributions: a11 occurs
     # only with a21, a22 only with a12, and (a12, a21) gets the rest.

@@ -11,7 +11,6 @@ from numpy.random import Generator
 
 from deniable import randomized_response as rr
 from deniable.arrays import Codes
-from deniable.errors import DeniableError
 from deniable.records import Attribute, Domain, Microdata
 from deniable.sampling import RandomSource, generator_for
 
@@ -96,10 +95,6 @@ def _trial(data: Microdata, counted: rr.BivariateDistribution) -> dict[str, Any]
 
 
 def _drawn(data: Microdata, parties: int, root_seed: int, part: str, sample: int = 0) -> Microdata:
-    if parties > len(data):
-        raise DeniableError(
-            f"{parties:,} parties cannot be drawn from {len(data):,} records; draw fewer"
-        )
     key = {"study": "secure_sum", "part": part, "parties": parties, "sample": sample}
     records = generator_for(root_seed, key).choice(len(data), parties, replace=False)
     return Microdata(data.domain, tuple(column[records] for column in data.columns), data.marks)

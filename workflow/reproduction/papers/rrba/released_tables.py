@@ -101,7 +101,8 @@ class _Simulation(Simulator):
         raise NotImplementedError
 
     def simulate(self, cell: Cell, generator: np.random.Generator, replicates: int) -> Simulated:
-        sets = self.true_tables(cell["file"], cell["k"])
+        data = self.files[cell["file"]]
+        sets = true_tables(data, cell["k"], self.subsets, self.subset_seed)
         true, names = list(sets.values()), (EVERY, *map("+".join, sets))
         found = {each: np.empty((replicates, len(true))) for each in self._measured()}
         for places in self._batches(true, replicates):
@@ -123,10 +124,6 @@ class _Simulation(Simulator):
             one["trust"] = self.methods[method][1]
             for subset, m, epsilon, column in every:
                 yield one | {"subset": subset, "cells": m, "epsilon_exact": epsilon}, column
-
-    def true_tables(self, file: str, k: int) -> dict[rrba.Combination, Counts]:
-        """Return the flat original counts of each set of `k` attributes of a `file`."""
-        return _counts_of_sets(self.files[file], k, self.subsets, self.subset_seed)
 
     def blocks_of(self, true: Counts, generator: np.random.Generator) -> Counts:
         """Split `true` tables into random blocks with `generator`, (replicates, blocks, cells)."""
@@ -230,9 +227,8 @@ class EqualEpsilon(_Simulation):
 
 
 @cache
-def _counts_of_sets(
-    data: Microdata, k: int, most: int, seed: int
-) -> dict[rrba.Combination, Counts]:
+def true_tables(data: Microdata, k: int, most: int, seed: int) -> dict[rrba.Combination, Counts]:
+    """Return the flat counts of each of the `drawn_sets` of `k` attributes of `data`."""
     sets = drawn_sets(data.domain.names, k, most, seed)
     return {names: data.counts(names).reshape(-1) for names in sets}
 
