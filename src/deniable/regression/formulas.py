@@ -1,12 +1,13 @@
 """Formulas of regressions, with terms and outcome as functions of original values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain, product
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+import scipy
 
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError, refuse_unknown, shown
@@ -40,50 +41,64 @@ class Design:
         with a missing value do not count. Raises `DeniableError` if a column does not allow this.
         """
         outcome, terms = _parsed(formula, columns)
-        covariates = {name: _covariate(columns[name]) for name in chain(*terms)}
+        kind, responses = _outcome(columns[outcome], model)
+        functions = {name: _covariate(columns[name]) for name in chain(*terms)}
         products: dict[str, Functions] = {"(intercept)": {}}
         for term in terms:
-            for parts in product(*(covariates[name].items() for name in term)):
-                functions = zip(term, (values for _, values in parts), strict=True)
-                products[":".join(label for label, _ in parts)] = dict(functions)
-        kind, responses = _outcome(columns[outcome], model)
-        attributes = {name: columns[name].attribute() for name in (*covariates, outcome)}
-        functions_of = covariates | {outcome: responses}
-        return cls(
-            Domain(tuple(attributes.values())),
-            kind,
-            products,
-            responses,
-            {name: _present(columns[name]) for name in attributes},
-            tuple(
-                f"{name}={attribute.categories[0]}"
-                for name, attribute in attributes.items()
-                if name not in functions_of[name]
-            ),
-        )
+            for labels in product(*(functions[name] for name in term)):
+                own = zip(term, labels, strict=True)
+                products[":".join(labels)] = {name: functions[name][label] for name, label in own}
+        functions[outcome] = responses
+        domain = Domain(tuple(columns[name].attribute() for name in functions))
+        present = {name: _present(columns[name]) for name in functions}
+        compared = [each for each in domain if each.name not in functions[each.name]]
+        references = tuple(f"{each.name}={each.categories[0]}" for each in compared)
+        return cls(domain, kind, products, responses, present, references)
 
     @cached_property
     def complete(self) -> Flags:
         """Flags of the joint cells without a missing value, shape (cells,)."""
-        return _in_cells(self.present[name] for name in self.domain.names) > 0
+        return np.asarray(reduce(np.kron, self.present.values()))
 
     @cached_property
     def matrix(self) -> Floats:
         """The terms in each joint cell of the covariates, shape (cells of covariates, terms)."""
         none = {each.name: np.ones(each.size) for each in self.domain.attributes[:-1]}
-        return np.column_stack([_in_cells((none | own).values()) for own in self.terms.values()])
+        terms = [[np.ones(1), *(none | own).values()] for own in self.terms.values()]
+        return np.column_stack([reduce(np.kron, own) for own in terms])
 
     @cached_property
     def outcomes(self) -> Floats:
         """The responses of each category of the outcome, shape (categories, equations)."""
         return np.column_stack([*self.responses.values()])
 
+    def means(self, coefficients: Floats) -> tuple[Floats, Floats]:
+        """Return means and covariances of the responses in each joint cell of the covariates.
 
-def _in_cells(functions: Iterable[Any]) -> Floats:
-    values: Any = np.ones(1)
-    for each in functions:
-        values = np.kron(values, each)
-    return np.asarray(values)
+        The shapes are (equations, terms) of `coefficients`, (cells of covariates, equations) of
+        means, and (..., equations) of covariances, which are 1 in a linear model.
+        """
+        predicted = self.matrix @ coefficients.T
+        if self.model == "linear":
+            return predicted, np.ones((len(predicted), 1, 1))
+        with_reference = np.column_stack([np.zeros(len(predicted)), predicted])
+        shares = scipy.special.softmax(with_reference, axis=1)[:, 1:]
+        return shares, shares[:, :, None] * (np.eye(shares.shape[1]) - shares[:, None])
+
+    def scores(self, coefficients: Floats) -> Floats:
+        """Return the scores of `coefficients` in all joint cells, shape (cells, coefficients)."""
+        residuals = self.outcomes - self.means(coefficients)[0][:, None]
+        scores = residuals[..., None] * self.matrix[:, None, None]
+        return scores.reshape(self.domain.size, -1) * self.complete[:, None]
+
+    def information(self, covariances: Floats, cells: Floats) -> Floats:
+        """Return the information on the coefficients, shape (coefficients,) * 2.
+
+        The `covariances` are as in `means`, and `cells` are weights of the joint cells.
+        """
+        X, weights = self.matrix, (cells * self.complete).reshape(len(covariances), -1).sum(axis=1)
+        found = np.einsum("c,ca,cjk,cb->jakb", weights, X, covariances, X, optimize=True)
+        return np.asarray(found).reshape(found.shape[0] * X.shape[1], -1)
 
 
 def _parsed(formula: str, columns: Mapping[str, Column]) -> tuple[str, list[list[str]]]:
@@ -129,11 +144,9 @@ def _present(column: Column) -> Flags:
 
 
 def _indicators(column: Column) -> Functions:
-    categories, present = column.attribute().categories, int(_present(column).sum())
-    return {  # missing values are the last category
-        f"{column.name}={categories[code]}": np.eye(len(categories))[code]
-        for code in range(1, present)
-    }
+    names = [f"{column.name}={each}" for each in column.attribute().categories]
+    present = int(_present(column).sum())  # missing values are the last category
+    return dict(zip(names[1:present], np.eye(len(names))[1:], strict=False))
 
 
 def _numbers(column: Column) -> Floats:

@@ -60,7 +60,7 @@ def groups_of(
     return groups
 
 
-class Scores:
+class CellScores:
     """Unbiased scores of the joint cells of a `domain`, from the records of `groups`.
 
     The score of a randomized value of a part is its row of the left inverse of the channel. Parts

@@ -1,6 +1,7 @@
 """Regression by the likelihood through the channels, with any distribution of the covariates."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,8 @@ from deniable.arrays import Floats
 from deniable.errors import DeniableError
 from deniable.regression.formulas import Design
 from deniable.regression.groups import Group
-from deniable.regression.models import (
-    Fit,
-    equations,
-    fit_of,
-    information,
-    means,
-    moments_of,
-    refusal,
-)
-from deniable.responses import MAX_ENTRIES, cells_of, factors, margin_channel
+from deniable.regression.models import Fit, fit_of, moments_of, refusal
+from deniable.responses import MAX_ENTRIES, cells_of, margin_channel
 
 MAX_CELLS = 4096
 LEAST = 0.01  # information on log odds, for a standard error of 10
@@ -79,7 +72,7 @@ class _Likelihood:
         """Return coefficients and masses, and proportions: of values, of cells, expected cells."""
         size = self.shape[0] * self.shape[1]
         beta, masses = at[:size].reshape(self.shape), scipy.special.softmax(at[size:])
-        shares, _ = means(self.design, beta)
+        shares, _ = self.design.means(beta)
         given = np.zeros((len(shares), len(self.design.outcomes)))
         given[:, : shares.shape[1] + 1] = np.column_stack([1 - shares.sum(axis=1), shares])
         cells = np.where(self.design.complete, given.reshape(-1), 1.0) * masses[self.mass_of]
@@ -89,7 +82,7 @@ class _Likelihood:
     def loss(self, at: Floats) -> tuple[float, Floats]:
         """Return the negative log-likelihood per record, and its gradient."""
         beta, masses, values, _, expected = self.fitted(at)
-        own = expected @ equations(self.design, beta)
+        own = expected @ self.design.scores(beta)
         of_masses = np.bincount(self.mass_of, expected) - masses
         return -float(self.shares @ np.log(values)), -np.r_[own, of_masses]
 
@@ -118,9 +111,9 @@ class _Likelihood:
     def information(self, at: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the results of `maximum` for other parameters."""
         beta, masses, values, cells, expected = self.fitted(at)
-        parts = np.hstack([equations(self.design, beta), np.eye(masses.size)[self.mass_of]])
+        parts = np.hstack([self.design.scores(beta), np.eye(masses.size)[self.mass_of]])
         scores = (self.given * cells) @ parts / values[:, None]
-        own = information(self.design, means(self.design, beta)[1], expected)
+        own = self.design.information(self.design.means(beta)[1], expected)
         complete = scipy.linalg.block_diag(own, np.diag(masses))
         lost = (parts.T * expected) @ parts - (scores.T * self.shares) @ scores
         scores[:, beta.size :] -= masses
@@ -129,7 +122,7 @@ class _Likelihood:
 
 def _given(design: Design, group: Group) -> Floats:
     """Return the probability of each randomized value in each joint cell, (values, cells)."""
-    matrices, codes = [], []
+    matrices = []
     for part, own in zip(group.parts, group.own, strict=True):
         channel, code = part.channel, part.codes
         if len(own) < len(part.cells):
@@ -140,8 +133,6 @@ def _given(design: Design, group: Group) -> Floats:
                     f"{', '.join(part.cells.names)}; name all of these, or use the method scores"
                 )
             channel, code = alone, cells_of(part.cells, own)[code]
-        matrices.append(channel.matrix())
-        codes.append(code)
-    batches = factors(matrices, codes)
-    every = [(left[:, None] * right).reshape(-1, left.shape[1]) for _, left, right in batches]
-    return np.hstack(every)[cells_of(design.domain, group.domain)].T
+        matrices.append(channel.matrix()[:, code])
+    joint = reduce(scipy.linalg.khatri_rao, matrices)
+    return np.asarray(joint[cells_of(design.domain, group.domain)].T)

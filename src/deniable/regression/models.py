@@ -28,40 +28,6 @@ class Fit(NamedTuple):
     records: int
 
 
-def means(design: Design, coefficients: Floats) -> tuple[Floats, Floats]:
-    """Return means and covariances of the responses of a `design` by its `coefficients`.
-
-    The shapes are (equations, terms) of coefficients, (cells of covariates, equations) of means,
-    and (..., equations) of covariances, which are 1 in a linear model.
-    """
-    predicted = design.matrix @ coefficients.T
-    if design.model == "linear":
-        return predicted, np.ones((len(predicted), 1, 1))
-    with_reference = np.column_stack([np.zeros(len(predicted)), predicted])
-    shares = scipy.special.softmax(with_reference, axis=1)[:, 1:]
-    return shares, shares[:, :, None] * (np.eye(shares.shape[1]) - shares[:, None])
-
-
-def equations(design: Design, coefficients: Floats) -> Floats:
-    """Return the scores of a `design` in its joint cells, shape (cells, coefficients).
-
-    The `coefficients` are as in `means`.
-    """
-    residuals = design.outcomes - means(design, coefficients)[0][:, None]
-    scores = residuals[..., None] * design.matrix[:, None, None]
-    return scores.reshape(design.domain.size, -1) * design.complete[:, None]
-
-
-def information(design: Design, covariances: Floats, cells: Floats) -> Floats:
-    """Return the information on the coefficients of a `design`, shape (coefficients,) * 2.
-
-    The `covariances` are as in `means`, and `cells` are weights of the joint cells.
-    """
-    X, weights = design.matrix, (cells * design.complete).reshape(len(covariances), -1).sum(axis=1)
-    found = np.einsum("c,ca,cjk,cb->jakb", weights, X, covariances, X, optimize=True)
-    return np.asarray(found).reshape(found.shape[0] * X.shape[1], -1)
-
-
 def solved(design: Design, cells: Floats) -> tuple[Floats, Floats]:
     """Return the coefficients that solve the score equations of a `design`, and the information.
 
@@ -73,10 +39,10 @@ def solved(design: Design, cells: Floats) -> tuple[Floats, Floats]:
     longest = np.inf if design.model == "linear" else 1.0  # change of log odds in a step
     precision = PRECISION * max(1.0, float((design.outcomes**2).max()))
     for _ in range(MAX_STEPS):
-        info = information(design, means(design, beta)[1], cells)
+        info = design.information(design.means(beta)[1], cells)
         if not scipy.linalg.eigvalsh(info, moments)[0] > SEPARATED:
             raise refusal("covariates separate the categories of the outcome")
-        score = cells @ equations(design, beta)
+        score = cells @ design.scores(beta)
         step = np.linalg.solve(info, score)
         if score @ step <= precision:
             return beta, info
@@ -90,7 +56,7 @@ def moments_of(design: Design, cells: Floats) -> Floats:
 
     The `cells` are as in `information`, and errors are as in `refuse_collinear`.
     """
-    moments = information(design, np.ones((len(design.matrix), 1, 1)), cells)
+    moments = design.information(np.ones((len(design.matrix), 1, 1)), cells)
     refuse_collinear(moments)
     return np.asarray(np.kron(np.eye(len(design.responses)), moments))
 

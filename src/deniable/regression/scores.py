@@ -8,16 +8,8 @@ from deniable.arrays import Floats
 from deniable.channels import Target
 from deniable.errors import DeniableError
 from deniable.regression.formulas import Design
-from deniable.regression.groups import Group, Scores
-from deniable.regression.models import (
-    Fit,
-    equations,
-    fit_of,
-    means,
-    refusal,
-    refuse_collinear,
-    solved,
-)
+from deniable.regression.groups import CellScores, Group
+from deniable.regression.models import Fit, fit_of, refusal, refuse_collinear, solved
 from deniable.responses import MAX_SCORED
 
 CERTAIN = 3.0  # standard errors by which the information in each direction must be above 0
@@ -33,63 +25,55 @@ def scores_fit(design: Design, groups: Sequence[Group], target: Target) -> Fit:
     65,536 cells, except for a linear model of the population, and `NoAnswerError` if no
     reliable solution is found.
     """
-    if design.domain.size > MAX_SCORED:
-        if design.model == "linear" and target == "population":
-            return _by_pairs(design, groups)
+    if by_cells := design.domain.size <= MAX_SCORED:
+        scores, total = CellScores(groups, design.domain), sum(g.sums[1].sum() for g in groups)
+        beta, info = solved(design, scores.sums(1) / total)
+        info = info * total
+    elif design.model == "linear" and target == "population":
+        by_group = [[each @ g.sums[1] for each in _products(design, g)] for g in groups]
+        moments = np.sum(by_group, axis=0)
+        info = moments[:, :-1]
+        refuse_collinear(info)
+        beta = np.linalg.solve(info, moments[:, -1])[None]
+    else:
         raise DeniableError(
             f"the table of {', '.join(design.domain.names)} has {design.domain.size:,} cells; at "
             f"most {MAX_SCORED:,} are allowed, except for a linear model of the population. Use "
             "fewer covariates or coarser grids"
         )
-    scores = Scores(groups, design.domain)
-    first, second = scores.sums(1), scores.sums(2)
-    total = sum(float(group.sums[1].sum()) for group in groups)
-    beta, info = solved(design, first / total)
-    vectors = _directions(info).reshape(*beta.shape, -1)
-    along = np.einsum("ca,jad->cjd", design.matrix, vectors)
-    along = np.einsum("cjd,cjk,ckd->cd", along, means(design, beta)[1], along)
-    along = np.repeat(along, len(design.outcomes), axis=0) * design.complete[:, None]
-    functions, size = np.hstack([equations(design, beta), along]), beta.size
-    squares = np.zeros((2 * size, 2 * size))
-    for group, values in scores.expected(functions):
-        squares += (values * group.sums[2]) @ values.T
-    randomized = squares - (functions.T * second) @ functions
-    _refuse_uncertain(along.T @ first, np.diag(randomized)[size:])
-    meat = randomized if target == "file" else squares
-    return fit_of(beta, info * total, meat[:size, :size], groups)
-
-
-def _directions(info: Floats) -> Floats:
-    """Return the main directions of the information on the coefficients, as columns."""
     scale = np.sqrt(np.diag(info))
-    return np.asarray(np.linalg.eigh(info / np.outer(scale, scale))[1] / scale[:, None])
-
-
-def _refuse_uncertain(along: Floats, variances: Floats) -> None:
-    """Raise `NoAnswerError` if the information `along` a direction may be 0 by its variance."""
-    if (along < CERTAIN * np.sqrt(np.maximum(variances, 0.0))).any():
+    along, directions = np.linalg.eigh(info / np.outer(scale, scale))
+    directions, of_sampling = directions / scale[:, None], np.zeros(())
+    if by_cells:
+        functions = _functions(design, beta, directions)
+        of_sampling = (functions.T * scores.sums(2)) @ functions
+        values = scores.expected(functions)
+    else:
+        values = ((g, _values_of_pairs(design, g, beta[0], directions)) for g in groups)
+    squares = sum((own * group.sums[2]) @ own.T for group, own in values)
+    randomized, size = squares - of_sampling, beta.size
+    if (along < CERTAIN * np.sqrt(np.maximum(np.diag(randomized)[size:], 0.0))).any():
         raise refusal("the estimated information is within its own error")
+    meat = randomized if target == "file" else squares
+    return fit_of(beta, info, meat[:size, :size], groups)
 
 
-def _by_pairs(design: Design, groups: Sequence[Group]) -> Fit:
-    """Return the fit of a linear model by unbiased products of pairs of terms."""
-    terms = len(design.terms)
-    moments = np.zeros((terms, terms + 1))
-    for group in groups:
-        moments += [each @ group.sums[1] for each in _products(design, group)]
-    info = moments[:, :terms]
-    refuse_collinear(info)
-    beta, directions = np.linalg.solve(info, moments[:, terms]), _directions(info)
-    meat, squares = np.zeros((terms, terms)), np.zeros(terms)
-    for group in groups:
-        scores, along = np.empty((terms, group.sums.shape[1])), 0.0
-        for term, values in enumerate(_products(design, group)):
-            scores[term] = values[terms] - beta @ values[:terms]
-            along = along + directions[term][:, None] * (directions.T @ values[:terms])
-        meat += (scores * group.sums[2]) @ scores.T
-        squares += along**2 @ group.sums[2]
-    _refuse_uncertain(np.diag(directions.T @ info @ directions), squares)
-    return fit_of(np.asarray(beta[None]), info, meat, groups)
+def _functions(design: Design, beta: Floats, directions: Floats) -> Floats:
+    """Return the scores in all joint cells, and the information along the `directions`."""
+    terms = np.einsum("ca,jad->cjd", design.matrix, directions.reshape(*beta.shape, -1))
+    along = np.einsum("cjd,cjk,ckd->cd", terms, design.means(beta)[1], terms)
+    along = np.repeat(along, len(design.outcomes), axis=0) * design.complete[:, None]
+    return np.hstack([design.scores(beta), along])
+
+
+def _values_of_pairs(design: Design, group: Group, beta: Floats, directions: Floats) -> Floats:
+    """Return the unbiased values of `_functions` of a linear model, shape (functions, values)."""
+    size = beta.size
+    found = np.zeros((2 * size, group.sums.shape[1]))
+    for term, values in enumerate(_products(design, group)):
+        found[term] = values[size] - beta @ values[:size]
+        found[size:] += directions[term][:, None] * (directions.T @ values[:size])
+    return found
 
 
 def _products(design: Design, group: Group) -> Iterator[Floats]:
