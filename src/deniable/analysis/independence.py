@@ -10,8 +10,8 @@ import scipy
 
 from deniable.analysis.answers import Names, Tables
 from deniable.analysis.many_tables import ManyTableEstimates, listed
-from deniable.analysis.scores import Scores
 from deniable.arrays import ROUNDING, Codes, Counts, Floats
+from deniable.channels import Channel
 from deniable.contingency import (
     Independence,
     RandomizedRelease,
@@ -22,7 +22,7 @@ from deniable.contingency import (
     weighted_channel_test,
 )
 from deniable.errors import DeniableError
-from deniable.responses import Responses, Table, factors
+from deniable.responses import Responses, Table, sums_of_scores
 
 MAX_TESTED = 512
 """Largest number of cells, and of randomized values, of a table that is tested by its counts. Monte
@@ -164,18 +164,15 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> Row:
     are equally likely. So the p-value is the proportion of random orders with a statistic as large,
     counted as `channel_test` counts tables. For many records chi-squared gives the p-value.
     """
-    scores = Scores(protected, table.sides, [np.eye(side.cells.size) for side in table.sides])
-    pairs = zip(scores.matrices, scores.counted, strict=True)
-    matrices = [_uncorrelated(matrix, counted.counts) for matrix, counted in pairs]
-    read = [codes for codes, _ in scores.batches()]
-    first, *others = (np.concatenate(codes) for codes in zip(*read, strict=True))
+    reports = [side.reports for side in table.sides]
+    pairs = zip(table.sides, protected.count(reports), strict=True)
+    matrices = [_uncorrelated(side.channel, counted.counts) for side, counted in pairs]
+    (first, *others), _ = protected.codes(reports)
     records, sizes = first.size, [len(matrix) for matrix in matrices]
 
     def statistic_of(*codes: Codes) -> float:
-        sums = np.zeros((prod(sizes[:-1]), sizes[-1]))
-        for _, left, right in factors(matrices, codes):
-            sums += left @ right.T
-        return float(((sums / records) ** 2).sum() - 1) * records  # 1 is the product of no scores
+        means = sums_of_scores(matrices, codes) / records
+        return float((means**2).sum() - 1) * records  # 1 is the product of no scores
 
     statistic = statistic_of(first, *others)
     freedom = prod(sizes) - sum(sizes) + len(sizes) - 1
@@ -192,11 +189,12 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> Row:
     return dict(zip(FOUND, (statistic, freedom, p_value, by, records), strict=True))
 
 
-def _uncorrelated(matrix: Floats, counts: Counts | Floats) -> Floats:
+def _uncorrelated(channel: Channel, counts: Counts | Floats) -> Floats:
     """Return 1, and uncorrelated scores of mean 0 and variance 1, shape (1 + rank, reports).
 
-    The `matrix` has scores, shape (cells, reports), of randomized values with these `counts`.
+    The scores are of the randomized values of a `channel`, with these `counts`.
     """
+    matrix = channel.fitted_to(counts, "least").solve(np.eye(channel.size))
     shares = counts / counts.sum()
     around = matrix - (matrix @ shares)[:, None]
     variances, directions = np.linalg.eigh((around * shares) @ around.T)

@@ -67,9 +67,7 @@ def _strata_of(protected: Responses, tables: list[Table]) -> list[_Stratum]:
     the randomized values, which are unbiased and nearer to the original ones. There is one of the
     `tables` per cluster.
     """
-    read_names = {name for table in tables for name in table.reports.names}
-    read = [[p.joint(table.reports) for table in tables] for p in protected.batches(read_names)]
-    codes = [np.concatenate(column) for column in zip(*read, strict=True)]
+    codes, _ = protected.codes([table.reports for table in tables])
     counted = protected.count([table.reports for table in tables])
     for table, own in zip(tables, counted, strict=True):
         refuse_impossible(table, own)

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import ColumnValues, Estimator
-from deniable.analysis.scores import Scores
+from deniable.analysis.scores import estimates_of_sets
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError, shown
 from deniable.records import Attribute, Domain
@@ -194,8 +194,7 @@ def satisfying(
     if table.countable:
         return known.columns(table, options, _holding(conditions, table.cells))
     sets = [_holding(conditions, side.cells) for side in table.sides]
-    scores = Scores(known.source, table.sides, sets, known.weight, options.inverse)
-    limits, records = scores.estimates(options)
+    limits, records = estimates_of_sets(table, sets, known.source, known.weight, options)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
     return columns | {"consistent_by": "projection"}
 

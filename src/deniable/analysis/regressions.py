@@ -8,12 +8,10 @@ import scipy
 
 from deniable.analysis.answers import Options
 from deniable.analysis.base import ReleaseSource
-from deniable.arrays import Floats
 from deniable.channels import Target
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import student
 from deniable.regression import Design, Fit, Model, groups_of, likelihood_fit, scores_fit
-from deniable.responses import Answers
 
 Method = Literal["scores", "likelihood"]
 
@@ -47,7 +45,7 @@ class RegressionEstimates(ReleaseSource):
         design = Design.of(formula, self._columns, model)
         refuse_unknown("method", method, get_args(Method))
         names = design.domain.names
-        answers, weights = self._answers(names, known.weight)
+        answers, weights = self.responses.answers(known.weight, names)
         groups = groups_of(answers, weights, names, wanted[0].inverse)
         parts = []
         for each in wanted:
@@ -63,16 +61,6 @@ class RegressionEstimates(ReleaseSource):
         how = {"scores": "corrected scores", "likelihood": "maximum likelihood"}[method]
         answer.attrs["notes"] = [f"A {design.model} model by {how}{compared}."]
         return answer
-
-    def _answers(
-        self, names: tuple[str, ...], weight: str | None
-    ) -> tuple[list[Answers], Floats | None]:
-        if self.responses.collected_tables is None:
-            return self.responses.answers(weight)
-        table = self.responses.estimable_table(names)
-        (counted,) = self.responses.count([table.reports], weight)
-        codes = np.repeat(np.arange(counted.tally.size), counted.tally)
-        return [Answers(table.cells, table.channel, codes)], None
 
 
 def _rows(design: Design, fit: Fit, target: Target, confidence: float) -> pd.DataFrame:

@@ -5,78 +5,59 @@ unbiased for the indicators of the original cells. Sides are randomized independ
 product of their scores is unbiased for the indicator of a cell of the table.
 """
 
-from collections.abc import Iterator, Sequence
-from math import prod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from deniable.analysis.answers import EstimateOptions, columns_of, refuse_one_record
-from deniable.arrays import Codes, Floats
-from deniable.channels import Inverse, roots_of_variances
+from deniable.arrays import Floats
+from deniable.channels import roots_of_variances
 from deniable.estimation import euclidean_projection, student
 from deniable.records import Domain
-from deniable.responses import Responses, Side, Table, cells_of, factors
+from deniable.responses import Responses, Table, cells_of, sums_of_scores
 
 
-class Scores:
-    """Scores of the randomized values of some `sides`, for `sets` of their cells.
+def estimates_of_sets(
+    table: Table,
+    sets: Sequence[Floats],
+    source: Responses,
+    weight: str | None,
+    options: EstimateOptions,
+) -> tuple[list[Floats], int]:
+    """Return estimates, standard errors and limits by `options`, and the number of records.
 
-    For each side, `sets` is an array of shape (sets, cells), 1 in the cells of a set, else 0. The
-    list `matrices` has for each side the score of each randomized value for each set, shape (sets,
-    reports), by the `inverse` "least" or "own". Records of the `source` count by the released
-    column `weight`, if given.
+    For each side of the `table`, `sets` is an array of shape (sets, cells), 1 in the cells of a
+    set, else 0. Arrays have one value per combination of sets, one set of each side; the last side
+    changes first. Records of the `source` count by the released column `weight`, if given.
+    Intervals are by Student's t, or for the file by the normal distribution, from the linearization
+    of the weighted mean (`deniable.estimation.survey_weights`). Errors are as in
+    `deniable.analysis.answers.refuse_one_record`.
     """
-
-    def __init__(
-        self,
-        source: Responses,
-        sides: Sequence[Side],
-        sets: Sequence[Floats],
-        weight: str | None = None,
-        inverse: Inverse = "least",
-    ) -> None:
-        self._source, self._sides, self._weight = source, sides, weight
-        self.counted = source.count([side.reports for side in sides], weight)
-        self.matrices = [
-            side.channel.fitted_to(each.counts, inverse).solve(own)
-            for side, each, own in zip(sides, self.counted, sets, strict=True)
-        ]
-
-    def batches(self) -> Iterator[tuple[list[Codes], Floats | None]]:
-        """Yield the codes of each side in a batch of records, and their weights."""
-        names = [name for side in self._sides for name in side.reports.names]
-        for batch in self._source.batches(names, self._weight):
-            yield [batch.joint(side.reports) for side in self._sides], batch.weights
-
-    def estimates(self, options: EstimateOptions) -> tuple[list[Floats], int]:
-        """Return estimates, standard errors and limits by `options`, and the number of records.
-
-        Arrays have one value per combination of sets, one set of each side; the last side changes
-        first. Intervals are by Student's t, or for the file by the normal distribution, from the
-        linearization of the weighted mean (`deniable.estimation.survey_weights`). Errors are as in
-        `deniable.analysis.answers.refuse_one_record`.
-        """
-        refuse_one_record(self.counted[0], options)
-        shape = (prod(len(each) for each in self.matrices[:-1]), len(self.matrices[-1]))
-        total = squares = 0.0
-        first, once, twice = (np.zeros(shape) for _ in range(3))  # w g, w^2 g, w^2 g^2
-        for codes, weights in self.batches():
-            for part, left, right in factors(self.matrices, codes):
-                own = np.ones(left.shape[1]) if weights is None else weights[part]
-                total, squares = total + own.sum(), squares + (own**2).sum()
-                first += (left * own) @ right.T
-                once += (left * own**2) @ right.T
-                twice += (left * own) ** 2 @ (right**2).T
-        records, share = self.counted[0].records, first / total
-        if options.target == "population":
-            variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
-            freedom = records - 1.0
-        else:
-            variance, freedom = twice - once, np.inf
-        error = roots_of_variances(variance, 1e-12 * twice) / total
-        reach = student(np.array(freedom), options.confidence) * error
-        return [each.ravel() for each in (share, error, share - reach, share + reach)], records
+    counted = source.count([side.reports for side in table.sides], weight)
+    scores = [
+        side.channel.fitted_to(each.counts, options.inverse).solve(own)
+        for side, each, own in zip(table.sides, counted, sets, strict=True)
+    ]
+    refuse_one_record(counted[0], options)
+    squared_scores = [each**2 for each in scores]
+    total, squares, first, once, twice = 0.0, 0.0, *(np.zeros(()) for _ in range(3))
+    for batch in source.batches(table.reports.names, weight):
+        codes = [batch.joint(side.reports) for side in table.sides]
+        w = np.ones(codes[0].size) if batch.weights is None else batch.weights
+        total, squares = total + w.sum(), squares + (w**2).sum()
+        first = first + sums_of_scores(scores, codes, w)
+        once = once + sums_of_scores(scores, codes, w**2)
+        twice = twice + sums_of_scores(squared_scores, codes, w**2)
+    records, share = counted[0].records, first / total
+    if options.target == "population":
+        variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
+        freedom = records - 1.0
+    else:
+        variance, freedom = twice - once, np.inf
+    error = roots_of_variances(variance, 1e-12 * twice) / total
+    reach = student(np.array(freedom), options.confidence) * error
+    return [each.ravel() for each in (share, error, share - reach, share + reach)], records
 
 
 def scored(
@@ -89,7 +70,7 @@ def scored(
     """
     pairs = zip(table.parts, table.sides, strict=True)
     sets = [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
-    limits, records = Scores(source, table.sides, sets, weight, options.inverse).estimates(options)
+    limits, records = estimates_of_sets(table, sets, source, weight, options)
     cells = Domain(tuple(attribute for part in table.parts for attribute in part))
     order = np.argsort(cells_of(cells, table.domain))
     parts = [each[order] for each in (*limits, euclidean_projection(limits[0]))]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain, product
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -63,9 +63,11 @@ class Design:
     @cached_property
     def matrix(self) -> Floats:
         """The terms in each joint cell of the covariates, shape (cells of covariates, terms)."""
-        none = {each.name: np.ones(each.size) for each in self.domain.attributes[:-1]}
-        terms = [[np.ones(1), *(none | own).values()] for own in self.terms.values()]
-        return np.column_stack([reduce(np.kron, own) for own in terms])
+        none: dict[str, Any] = {each.name: np.ones(each.size) for each in self.domain.attributes}
+        none[self.domain.names[-1]] = np.ones(1)
+        return np.column_stack(
+            [reduce(np.kron, (none | own).values()) for own in self.terms.values()]
+        )
 
     @cached_property
     def outcomes(self) -> Floats:

@@ -9,7 +9,7 @@ from deniable.arrays import Floats
 from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.records import Domain
-from deniable.responses import MAX_ENTRIES, Answers, cells_of, factors
+from deniable.responses import MAX_ENTRIES, Answers, cells_of, factors, sums_of_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +78,8 @@ class CellScores:
         """Return the sum of scores times weights to the `power`, shape (cells,)."""
         found = np.zeros(self._cells)
         for group, place, matrices in self._sources:
-            for at, left, right in factors(matrices, [part.codes for part in group.parts]):
-                found[place] += ((left * group.sums[power, at]) @ right.T).reshape(-1)
+            codes = [part.codes for part in group.parts]
+            found[place] += sums_of_scores(matrices, codes, group.sums[power]).reshape(-1)
         return found
 
     def expected(self, functions: Floats) -> Iterator[tuple[Group, Floats]]:

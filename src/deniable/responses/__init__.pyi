@@ -26,7 +26,7 @@ from .originals import (
     compare_records as compare_records,
 )
 from .protected import ProtectedRecords as ProtectedRecords, protected_file as protected_file
-from .scores import factors as factors
+from .scores import factors as factors, sums_of_scores as sums_of_scores
 from .tables import (
     MAX_ENTRIES as MAX_ENTRIES,
     MAX_SCORED as MAX_SCORED,

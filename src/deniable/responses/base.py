@@ -13,8 +13,10 @@ from deniable import estimation
 from deniable.arrays import Codes, Counts, Floats
 from deniable.errors import DataError, DeniableError
 from deniable.records import Domain, shortened
-from deniable.responses.tables import Answers, Table
+from deniable.responses.tables import AllAnswers, Table
 from deniable.schema import FileFormat, Source, open_source
+
+AllCodes = tuple[list[Codes], Floats | None]  # of all records, with their weights
 
 
 @dataclass(frozen=True)
@@ -125,17 +127,29 @@ class Responses(ABC):
         """Yield batches of records: the columns `names`, and the column `weight`."""
         raise DeniableError(self.lacking)
 
+    def codes(self, tables: Sequence[Domain], weight: str | None = None) -> AllCodes:
+        """Return each record's codes of the joint cells of `tables`, and weights as in `batches`.
+
+        The `tables` are of randomized values.
+        """
+        batches = self.batches({name for table in tables for name in table.names}, weight)
+        read = [([batch.joint(table) for table in tables], batch.weights) for batch in batches]
+        codes = [np.concatenate(own) for own in zip(*(each for each, _ in read), strict=True)]
+        weights = [own for _, own in read if own is not None]
+        return codes, np.concatenate(weights) if weights else None
+
     def clusters(self) -> list[Table]:
         """Return the table of each group of columns that were randomized together."""
         raise DeniableError(self.lacking)
 
-    def answers(self, weight: str | None = None) -> tuple[list[Answers], Floats | None]:
+    def answers(self, weight: str | None = None, names: Sequence[str] = ()) -> AllAnswers:
         """Return the randomized values of all records, and their weights by the column `weight`.
 
         There is one part per cluster of columns and channel: strata and forms have channels of
         their own, and columns that are released unchanged have channels that keep each value. Given
         the original record, all parts of a record are independent. Records of weight 0 are left
-        out.
+        out. With `names`, clusters without these columns may be left out; a collection returns
+        answers about one table of all these columns.
         """
         raise DeniableError(self.lacking)
 

@@ -12,7 +12,7 @@ from deniable.channels import Channel, DenseChannel, KeepOrReplace
 from deniable.errors import DataError, DeniableError, shown
 from deniable.records import Attribute, Domain
 from deniable.responses.base import Counted, Responses, open_protected
-from deniable.responses.tables import Answers, Side, Table, cells_of, domain_of
+from deniable.responses.tables import AllAnswers, Answers, Side, Table, cells_of, domain_of
 from deniable.rrba import (
     FLOOR_ROUNDING,
     SEPARATOR,
@@ -121,21 +121,23 @@ class CollectedResponses(Responses):
                 found[key] = fake, reports
         return [(table_channel(fake, keep), n) for (keep, _), (fake, n) in found.items()]
 
-    def answers(self, weight: str | None = None) -> tuple[list[Answers], None]:
+    def answers(self, weight: str | None = None, names: Sequence[str] = ()) -> AllAnswers:
         """Return the answers about each largest table, each as a record of its own.
 
-        There is no `weight`. The answers of one client about several tables are not linked.
+        There is no `weight`. The answers of one client about several tables are not linked, so the
+        columns `names` have one table of all of them; see `table`.
         """
         _refuse_weights(weight)
         every = list(map(set, self._tables))
-        tables = [self.table(own) for own in self._tables if not any(set(own) < e for e in every)]
+        largest = [own for own in self._tables if not any(set(own) < each for each in every)]
+        tables = [self.estimable_table(own) for own in ([names] if names else largest)]
         counts = [self._counts[table.reports.names] for table in tables]
-        found, first = [], 0
-        for table, own in zip(tables, counts, strict=True):
-            codes = np.full(sum(int(each.sum()) for each in counts), -1)
-            codes[first : (first := first + int(own.sum()))] = np.repeat(np.arange(own.size), own)
-            found.append(Answers(table.cells, table.channel, codes))
-        return found, None
+        codes = np.concatenate([np.repeat(np.arange(own.size), own) for own in counts])
+        about = np.repeat(np.arange(len(tables)), [own.sum() for own in counts])
+        return [
+            Answers(table.cells, table.channel, np.where(about == number, codes, -1))
+            for number, table in enumerate(tables)
+        ], None
 
     def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
         _refuse_weights(weight)

@@ -20,7 +20,7 @@ from deniable.records import Attribute, Domain
 from deniable.responses.base import Counted, ResponseBatch
 from deniable.responses.columns import ProtectedFormat, ResponseColumn, response_columns
 from deniable.responses.protected import ProtectedRecords
-from deniable.responses.tables import Answers, Side, Table, domain_of
+from deniable.responses.tables import AllAnswers, Answers, Side, Table, domain_of
 from deniable.schema import Schema
 
 NOT_ASKED = "(not asked)"
@@ -228,14 +228,16 @@ class FormResponses(ProtectedRecords):
     def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
         raise DeniableError(self.lacking)
 
-    def answers(self, weight: str | None = None) -> tuple[list[Answers], None]:
+    def answers(self, weight: str | None = None, names: Sequence[str] = ()) -> AllAnswers:
         if weight is not None:
             raise self._no_weights(weight)
-        read, names = list(self._read()), self._forms.domain.names
+        read, every = list(self._read()), self._forms.domain.names
         form = np.concatenate([number for number, _ in read])
-        codes = {name: np.concatenate([own[name] for _, own in read]) for name in names}
+        codes = {name: np.concatenate([own[name] for _, own in read]) for name in every}
         parts = []
         for block, protocol in enumerate(self._forms.blocks):
+            if names and not {*protocol.clusters[0]} & {*names}:
+                continue
             side = Side.of_cluster(protocol, protocol.clusters[0])
             found = np.full(form.size, -1)
             for number, blocks in enumerate(self._forms.forms):

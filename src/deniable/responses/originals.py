@@ -201,10 +201,8 @@ def _weighted(
         return None
     if not all(table.returns_categories for table in protected.clusters()):
         return None
-    names = original.domain.names
-    read = [batch.codes for batch in protected.batches(names)]
-    columns = tuple(np.concatenate([codes[name] for codes in read]) for name in names)
-    return Microdata(original.domain, columns), weights["weight"].to_numpy(float)
+    columns, _ = protected.codes([original.domain.project([each.name]) for each in original.domain])
+    return Microdata(original.domain, tuple(columns)), weights["weight"].to_numpy(float)
 
 
 def _coded(original: Microdata, records: pd.DataFrame | None) -> Microdata | None:

@@ -16,7 +16,7 @@ from deniable.errors import DataError, shown
 from deniable.records import Attribute, Domain, shortened
 from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
 from deniable.responses.columns import ProtectedFormat
-from deniable.responses.tables import Answers, Table
+from deniable.responses.tables import AllAnswers, Table
 from deniable.schema import ValidationErrors, encoded, weights_of
 
 KINDS = ("csv", "parquet", "arrow")
@@ -69,17 +69,14 @@ class ProtectedRecords(Responses):
     def clusters(self) -> list[Table]:
         return [self.table(names) for names in self._clusters]
 
-    def answers(self, weight: str | None = None) -> tuple[list[Answers], Floats | None]:
-        tables, weights = self.clusters(), list[Floats]()
-        read = list[list[Codes]]()
-        for batch in self.batches({n for t in tables for n in t.reports.names}, weight):
-            read.append([batch.joint(table.reports) for table in tables])
-            weights += [] if batch.weights is None else [batch.weights]
-        codes = [np.concatenate(column) for column in zip(*read, strict=True)]
+    def answers(self, weight: str | None = None, names: Sequence[str] = ()) -> AllAnswers:
+        chosen = [own for own in self._clusters if not names or {*own} & {*names}]
+        tables = [*map(self.table, chosen or self._clusters[:1])]
+        codes, weights = self.codes([table.reports for table in tables], weight)
         parts = [*tables[0].answers_of_strata(codes[0])]
         for table, own in zip(tables, codes, strict=True):
             parts += table.answers(own)
-        return parts, np.concatenate(weights) if weights else None
+        return parts, weights
 
     @cached_property
     def records(self) -> int:

@@ -101,6 +101,9 @@ class Answers:
     """Code of each record's randomized value; -1 if the record has none through this channel."""
 
 
+AllAnswers = tuple[list[Answers], Floats | None]  # with the weights of the records
+
+
 @dataclass(frozen=True, eq=False)
 class TableStratum:
     """A stratum of a table's records."""
