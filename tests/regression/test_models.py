@@ -20,7 +20,6 @@ from tests.regression.surveys import (
 from deniable.channels import Channel, DenseChannel, KeepOrReplace, SubsetSelection
 from deniable.errors import DeniableError
 from deniable.regression import groups_of, likelihood_fit, scores as module, scores_fit
-from deniable.regression.groups import CellScores
 from deniable.responses import Answers
 
 
@@ -118,7 +117,7 @@ def test_the_expectation_of_corrected_scores_is_the_score(kind: str) -> None:
     groups = groups_of(answers, None, design.domain.names, "own")
     (group,) = groups
     functions = np.random.default_rng(1).normal(size=(design.domain.size, 3))
-    ((_, values),) = CellScores(groups, design.domain).expected(functions)
+    values = group.expected(design.domain, functions)
     cells = [cells for cells, _ in parts]
     for codes in product(*(range(each.size) for each in cells)):
         rows = [channel.matrix()[code] for (_, channel), code in zip(parts, codes, strict=True)]

@@ -1,11 +1,12 @@
 """Distinct randomized values of the columns of a regression, and their unbiased scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from deniable.arrays import Floats
+from deniable.arrays import Codes, Floats
 from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.records import Domain
@@ -14,7 +15,11 @@ from deniable.responses import MAX_ENTRIES, Answers, cells_of, factors, sums_of_
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Records with the same channels of all columns, as their distinct randomized values."""
+    """Records with the same channels of all columns, as their distinct randomized values.
+
+    The score of a randomized value of a part is its row of the left inverse of the channel. Parts
+    are independent given the original record, so products of scores are unbiased too.
+    """
 
     parts: list[Answers]  # with codes of the distinct values
     own: list[Domain]  # the columns of the regression in each part
@@ -24,6 +29,36 @@ class Group:
     def domain(self) -> Domain:
         """The columns of the regression, in the order of the parts."""
         return Domain(tuple(each for own in self.own for each in own))
+
+    @cached_property
+    def _scores(self) -> tuple[list[Floats], list[Codes]]:
+        """The scores of each part, shape (cells of its own columns, reports), and its codes."""
+        found = []
+        for part, own in zip(self.parts, self.own, strict=True):
+            if (entries := own.size * max(part.cells.size, part.channel.reports)) > MAX_ENTRIES:
+                raise DeniableError(
+                    f"{', '.join(own.names)} need a matrix of {entries:,} entries, and at most "
+                    f"{MAX_ENTRIES:,} are allowed; name fewer columns"
+                )
+            found.append(part.channel.solve(np.eye(own.size)[:, cells_of(part.cells, own)]))
+        return found, [part.codes for part in self.parts]
+
+    def sum_of_scores(self, domain: Domain, power: int) -> Floats:
+        """Return the sum of scores times weights to the `power`, in the cells of a `domain`."""
+        sums = sums_of_scores(*self._scores, self.sums[power])
+        return sums.reshape(-1)[cells_of(domain, self.domain)]
+
+    def expected(self, domain: Domain, functions: Floats) -> Floats:
+        """Return the unbiased values of `functions` of the cells of a `domain`.
+
+        The `functions` have the shape (cells, functions), and the result (functions, values).
+        """
+        found = np.empty((functions.shape[1], self.sums.shape[1]))
+        own = functions[cells_of(self.domain, domain)].T
+        for at, left, right in factors(*self._scores):
+            for row, function in zip(found, own, strict=True):
+                row[at] = (left * (function.reshape(len(left), -1) @ right)).sum(axis=0)
+        return found
 
 
 def groups_of(
@@ -58,48 +93,3 @@ def groups_of(
             "asked together"
         )
     return groups
-
-
-class CellScores:
-    """Unbiased scores of the joint cells of a `domain`, from the records of `groups`.
-
-    The score of a randomized value of a part is its row of the left inverse of the channel. Parts
-    are independent given the original record, so products of scores are unbiased too.
-    """
-
-    def __init__(self, groups: Sequence[Group], domain: Domain) -> None:
-        self._sources = [
-            (group, cells_of(group.domain, domain), [*map(_matrix, group.parts, group.own)])
-            for group in groups
-        ]
-        self._cells = domain.size
-
-    def sums(self, power: int) -> Floats:
-        """Return the sum of scores times weights to the `power`, shape (cells,)."""
-        found = np.zeros(self._cells)
-        for group, place, matrices in self._sources:
-            codes = [part.codes for part in group.parts]
-            found[place] += sums_of_scores(matrices, codes, group.sums[power]).reshape(-1)
-        return found
-
-    def expected(self, functions: Floats) -> Iterator[tuple[Group, Floats]]:
-        """Yield for each group the unbiased values of `functions` of the original cells.
-
-        The `functions` have the shape (cells, functions), and the values (functions, values).
-        """
-        for group, place, matrices in self._sources:
-            found = np.empty((functions.shape[1], group.sums.shape[1]))
-            for at, left, right in factors(matrices, [part.codes for part in group.parts]):
-                for row, function in zip(found, functions[place].T, strict=True):
-                    row[at] = (left * (function.reshape(len(left), -1) @ right)).sum(axis=0)
-            yield group, found
-
-
-def _matrix(part: Answers, own: Domain) -> Floats:
-    """Return the score of each randomized value of a `part` for each cell of its `own` columns."""
-    if (entries := own.size * max(part.cells.size, part.channel.reports)) > MAX_ENTRIES:
-        raise DeniableError(
-            f"{', '.join(own.names)} need a matrix of {entries:,} entries, and at most "
-            f"{MAX_ENTRIES:,} are allowed; name fewer columns"
-        )
-    return part.channel.solve(np.eye(own.size)[:, cells_of(part.cells, own)])

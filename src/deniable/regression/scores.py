@@ -8,7 +8,7 @@ from deniable.arrays import Floats
 from deniable.channels import Target
 from deniable.errors import DeniableError
 from deniable.regression.formulas import Design
-from deniable.regression.groups import CellScores, Group
+from deniable.regression.groups import Group
 from deniable.regression.models import Fit, fit_of, refusal, refuse_collinear, solved
 from deniable.responses import MAX_SCORED
 
@@ -26,8 +26,9 @@ def scores_fit(design: Design, groups: Sequence[Group], target: Target) -> Fit:
     reliable solution is found.
     """
     if by_cells := design.domain.size <= MAX_SCORED:
-        scores, total = CellScores(groups, design.domain), sum(g.sums[1].sum() for g in groups)
-        beta, info = solved(design, scores.sums(1) / total)
+        first, second = (sum(g.sum_of_scores(design.domain, k) for g in groups) for k in (1, 2))
+        total = sum(group.sums[1].sum() for group in groups)
+        beta, info = solved(design, first / total)
         info = info * total
     elif design.model == "linear" and target == "population":
         by_group = [[each @ g.sums[1] for each in _products(design, g)] for g in groups]
@@ -43,15 +44,18 @@ def scores_fit(design: Design, groups: Sequence[Group], target: Target) -> Fit:
         )
     scale = np.sqrt(np.diag(info))
     along, directions = np.linalg.eigh(info / np.outer(scale, scale))
-    directions, of_sampling = directions / scale[:, None], np.zeros(())
+    size, directions = beta.size, directions / scale[:, None]
+    squares = of_sampling = np.zeros((2 * size, 2 * size))
     if by_cells:
         functions = _functions(design, beta, directions)
-        of_sampling = (functions.T * scores.sums(2)) @ functions
-        values = scores.expected(functions)
-    else:
-        values = ((g, _values_of_pairs(design, g, beta[0], directions)) for g in groups)
-    squares = sum((own * group.sums[2]) @ own.T for group, own in values)
-    randomized, size = squares - of_sampling, beta.size
+        of_sampling = (functions.T * second) @ functions
+    for group in groups:
+        if by_cells:
+            values = group.expected(design.domain, functions)
+        else:
+            values = _values_of_pairs(design, group, beta[0], directions)
+        squares = squares + (values * group.sums[2]) @ values.T
+    randomized = squares - of_sampling
     if (along < CERTAIN * np.sqrt(np.maximum(np.diag(randomized)[size:], 0.0))).any():
         raise refusal("the estimated information is within its own error")
     meat = randomized if target == "file" else squares
