@@ -264,6 +264,24 @@ def singular() -> Released:
     return released(plan, frame_of(DATA.project(["a", "b"])))
 
 
+def test_columns_with_a_singular_channel_can_be_left_out() -> None:
+    found = singular().joint("b")
+    assert found.distribution.domain.names == ("b",)
+    assert found.dependences().empty
+    shares = DATA.counts(["b"]) / RECORDS
+    assert distance(found.table("b")["joint"], shares) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("clusters", "abc"), ("strata", "ab"), ("two questions", "ab"), ("single tables", "ab")],
+)
+def test_columns_are_estimated_with_their_clusters(name: str, names: str) -> None:
+    found = released(EVERY[name]()).joint(["b", "a"]).distribution
+    assert "".join(found.domain.names) == names
+    assert distance(found.table(["a", "b"]), TRUE) < 0.27
+
+
 def kept_back() -> Released:
     frame = test_mixed.survey(200)[["sex", "town"]]
     plan = test_kept_back.plan_of(frame)
@@ -279,6 +297,7 @@ def masked() -> Released:
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
+        (singular, {"columns": "z"}, r"no attribute 'z'"),
         (singular, {}, r"channel of a cannot distinguish .* leave .* out, or release them with"),
         (kept_back, {}, r"keeps the matrices back, .* only proportions of columns that share"),
         (masked, {}, r"masked numbers have no categories.* estimate numbers, or randomize"),

@@ -93,7 +93,8 @@ def test_a_page_asks_nothing_of_other_places(public: str, tmp_path: Path) -> Non
 def test_regressions_have_all_formats(public: str, form: str, tmp_path: Path) -> None:
     asked = ["--regress", "owner ~ sex + region", "--regress", "age ~ income", "--format", form]
     page = tmp_path / "page.txt"
-    assert main(["estimate", public, *asked, "--out", str(page)]) == 0
+    for _ in range(2):  # the second replaces the first
+        assert main(["estimate", public, *asked, "--out", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     for said in ("regression age ~ income", "income=high", "region=c", "owner=yes"):
         assert said in text
@@ -192,7 +193,8 @@ def test_options_without_an_effect_are_refused(
     [
         *(["--rule", "sex"], ["--synthetic", "5"]),
         *(["--synthetic", "0", "--out", "a.csv"], ["--confidence", "2"], ["--seed", "-1"]),
-        ["--repetitions", "2"],
+        *(["--repetitions", "2"], ["--columns", "sex"]),
+        *(["--joint", "--target", "file"], ["--joint", "--confidence", "0.9"]),
     ],
 )
 def test_contradictory_options_are_refused(public: str, asked: list[str]) -> None:
@@ -359,6 +361,8 @@ def test_repetitions_add_limits_and_a_test_of_fit(
     pairs = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("answer")
     assert pairs.loc["dependence of pairs", "columns"] == "sex x job"
     assert "estimate" not in pairs
+    assert main(["estimate", public, "--joint", "--columns", "job", "--table", "sex"]) == 1
+    assert "no attribute 'sex'" in capsys.readouterr().err
 
 
 def test_a_joint_distribution_that_is_refused_leaves_other_answers(

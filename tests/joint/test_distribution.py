@@ -13,7 +13,7 @@ from tests.joint.simulated import dependent, domain_of, random_joint
 from deniable.errors import DeniableError
 from deniable.joint import JointDistribution, distribution
 from deniable.joint.classes import LatentClasses
-from deniable.joint.distribution import drawn_cells
+from deniable.joint.distribution import FORMAT, drawn_cells
 from deniable.records import Domain, Microdata
 
 SEEDED = settings(deadline=None, max_examples=30, derandomize=True)
@@ -199,6 +199,12 @@ def test_the_distance_of_pairs_is_the_mean_total_variation() -> None:
         (lambda joint: joint.sample(0, np.random.default_rng(1)), "0 synthetic .* at least 1"),
         (lambda joint: joint.from_json({"format": "deniable-schema"}), "a file joint.json"),
         (lambda joint: joint.from_json(joint.to_json() | {"version": 2}), "a file joint.json"),
+        (
+            lambda joint: joint.from_json(joint.to_json() | {"weights": [1] * 9}),
+            "damaged .* again",
+        ),
+        (lambda joint: joint.from_json(joint.to_json() | {"units": [["z"]]}), "damaged .* again"),
+        (lambda joint: joint.from_json({"format": FORMAT, "version": 1}), "'columns' is missing"),
     ],
 )
 def test_refusals(call: Any, message: str) -> None:

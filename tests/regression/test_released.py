@@ -178,6 +178,7 @@ def test_singular_channels_and_negative_weights_are_refused(tmp_path: Path) -> N
     found = released(clustered_plan(COVARIATES, channels), survey_frame(survey_codes(300, 1)))
     with pytest.raises(DeniableError, match="cannot"):
         found.regression("ill ~ sex")
+    assert len(found.regression("sex ~ age")) == 2  # other columns do not matter
     true, weights = survey_truth(300, 1)
     weights[7] = -1.0
     found = Released(write_public(tmp_path / "public", survey_plan(), true, weights))

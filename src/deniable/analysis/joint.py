@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -67,9 +66,8 @@ class JointAnswers:
         log-likelihood, and its ``standard_error``.
         """
         own = self.found.stacked
-        columns = own.classes, own.shares, own.gains, own.errors
-        names = ("classes", "share", "gain", "standard_error")
-        return pd.DataFrame(dict(zip(names, columns, strict=True)))
+        gains = {"gain": own.gains, "standard_error": own.errors}
+        return pd.DataFrame({"classes": own.classes, "share": own.shares} | gains)
 
     def fit(self) -> pd.DataFrame:
         """Return the test of fit in one row: ``misfit``, ``p_value``, ``repetitions``, ``rounds``.
@@ -83,12 +81,16 @@ class JointAnswers:
 
     def dependences(self) -> pd.DataFrame:
         """Return Cramér's V of each pair of columns: ``columns``, ``cramers_v``, with limits."""
-        rows = []
-        for pair in combinations(self.distribution.domain, 2):
-            names, shape = [each.name for each in pair], [each.size for each in pair]
-            about = {"columns": " x ".join(names)}
-            rows.append(about | self._limited(partial(_v_of_pair, names, shape), "cramers_v"))
-        return pd.concat(map(pd.DataFrame, rows), ignore_index=True) if rows else pd.DataFrame()
+        pairs = [*combinations(self.distribution.domain.names, 2)]
+        if not pairs:
+            return pd.DataFrame()
+
+        def values_of(joint: JointDistribution) -> Floats:
+            tables = [joint.table(p).reshape(joint.domain.project(p).shape) for p in pairs]
+            return np.array([cramers_v(table) for table in tables])
+
+        about = {"columns": [" x ".join(pair) for pair in pairs]}
+        return pd.DataFrame(about | self._limited(values_of, "cramers_v"))
 
     def table(self, names: Names) -> pd.DataFrame:
         """Return the table of columns `names`, one row per cell, in columns as above.
@@ -134,7 +136,3 @@ class JointAnswers:
             for name, part in parts.items()
         }
         return {**self.distribution.to_json(), **rows, "notes": list(self.notes)}
-
-
-def _v_of_pair(names: Sequence[str], shape: Sequence[int], joint: JointDistribution) -> Floats:
-    return np.array([cramers_v(joint.table(names).reshape(shape))])

@@ -208,7 +208,12 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionE
         return answer
 
     def joint(
-        self, *, weight: str | None = None, seed: int = 0, repetitions: int = 0
+        self,
+        columns: Names | None = None,
+        *,
+        weight: str | None = None,
+        seed: int = 0,
+        repetitions: int = 0,
     ) -> JointAnswers:
         """Return one consistent joint distribution of all randomized columns, for any tables.
 
@@ -217,6 +222,8 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionE
 
         Parameters
         ----------
+        columns : str or sequence of str, optional
+            Columns, with all columns of their clusters; by default all. Others may be singular.
         weight : str, optional
             Released column of weights by which records count.
         seed : int
@@ -233,8 +240,11 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionE
         """
         if repetitions < 0 or repetitions == 1:
             raise DeniableError(f"{repetitions} repetitions; give 0, or at least 2")
-        schema, (answers, weights) = self._schema(), self.responses.answers(weight)
-        found = estimate_joint(answers, self.domain, weights, seed=seed)
+        chosen = () if columns is None else self.domain.project(self._named(columns)).names
+        schema, (answers, weights) = self._schema(), self.responses.answers(weight, chosen)
+        answered = {name for each in answers for name in each.cells.names}
+        domain = self.domain.project([name for name in self.domain.names if name in answered])
+        found = estimate_joint(answers, domain, weights, seed=seed)
         again = tuple(repeated(found, answers, repetitions, seed, weights)) if repetitions else ()
         table, query = partial(self.table, weight=weight), partial(self.query, weight=weight)
         return JointAnswers(schema, found, again, {"table": table, "query": query})

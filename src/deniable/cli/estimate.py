@@ -3,9 +3,10 @@
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from deniable.files import write_table, write_text, written_whole
 from deniable.release import counted_epsilon, epsilon_text
 
 Answers = dict[str, pd.DataFrame]
+Question = tuple[str, Callable[[], pd.DataFrame]]  # its title, and a function that answers it
 QUERY = "query "  # beginning of the titles of queries; one table has all of their answers
 
 
@@ -29,8 +31,11 @@ def run(options: argparse.Namespace) -> None:
     warnings.simplefilter("ignore", GuessWarning)  # notes state them
     released = Released(options.public)
     made, files = options.synthetic is not None or options.adjusted_weights, options.out
-    asked = _has_question(options) or not made
-    answers, refused = _answers(released, options) if asked else ({}, [])
+    questions = [*_questions(released, options)]
+    if not questions and not made:
+        usual = {"margins": _has_tables(released), "numbers": not released.plan.unverifiable}
+        questions = [*_questions(released, argparse.Namespace(**(vars(options) | usual)))]
+    answers, refused = _answers(questions, options)
     strata = (each.get("stratum", pd.Series("")) != "" for each in answers.values())
     if options.by_stratum and not any(each.any() for each in strata):
         raise DeniableError("--by-stratum: no requested table has strata; leave this option out")
@@ -64,20 +69,18 @@ def run(options: argparse.Namespace) -> None:
         raise NoAnswerError("\n".join(refused))
 
 
-def _has_question(options: argparse.Namespace) -> bool:
-    names = ["margins", "numbers", "pairs", "table", "query", "test", "consistent", "two_step"]
-    names += ["joint", "itemsets", "support", "rule", "regress"]
-    return any(getattr(options, name) for name in names)
-
-
 def _refuse_contradictions(options: argparse.Namespace) -> None:
     error = options.parser.error
     unweighted = options.itemsets or options.support or options.rule or options.test == "mcindep"
     if options.weight and unweighted:
         remedy = "leave it out, or use --test independence"
         error(f"argument --weight: MCIndep, item sets and rules do not use weights; {remedy}")
-    if options.repetitions and not options.joint:
-        error("argument --repetitions: only --joint uses it; add --joint, or leave it out")
+    for name in ("repetitions", "columns"):
+        if getattr(options, name) and not options.joint:
+            error(f"argument --{name}: only --joint uses it; add --joint, or leave it out")
+    for name in ("target", "confidence", "inverse"):
+        if options.joint and getattr(options, name) != options.parser.get_default(name):
+            error(f"argument --{name}: --joint does not use it; leave one of them out")
     made = options.synthetic is not None or options.adjusted_weights
     if made and (options.out is None or options.out.suffix not in (".csv", ".parquet")):
         error("argument --out: give a file .csv or .parquet for the weights or synthetic records")
@@ -87,14 +90,16 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
         error(f"argument --synthetic: {options.synthetic} records; request at least 1")
 
 
-def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, list[str]]:
+def _answers(
+    questions: Iterable[Question], options: argparse.Namespace
+) -> tuple[Answers, list[str]]:
     """Return the answers by their titles, and one line per question that is refused.
 
-    Raises the first error if all questions are refused.
+    Raises the first error if all `questions` are refused.
     """
     found, errors = dict[str, list[pd.DataFrame]](), dict[str, DeniableError]()
     weighted = f", weighted by {options.weight}" if options.weight else ""
-    for title, answer in _questions(released, options):
+    for title, answer in questions:
         try:
             table = answer()
         except DeniableError as error:
@@ -114,16 +119,13 @@ def _answers(released: Released, options: argparse.Namespace) -> tuple[Answers, 
     return answers, refused
 
 
-def _questions(
-    released: Released, options: argparse.Namespace
-) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+def _questions(released: Released, options: argparse.Namespace) -> Iterator[Question]:
     how = {"weight": options.weight, "confidence": options.confidence, "inverse": options.inverse}
     how |= {"target": options.target} if options.target else {}
     tables = how | ({"by_stratum": True} if options.by_stratum else {})
-    whole = not _has_question(options)
-    if options.margins or (whole and _has_tables(released)):
+    if options.margins:
         yield "margins", partial(released.margins, **tables)
-    if options.numbers or (whole and not released.plan.unverifiable):
+    if options.numbers:
         yield "numbers", partial(released.numbers, **how)
     yield from _joint(released, options) if options.joint else ()
     for names in dict.fromkeys(options.table):
@@ -142,32 +144,28 @@ def _questions(
         yield f"regression {formula}", partial(released.regression, formula, **by, **how)
 
 
-def _joint(
-    released: Released, options: argparse.Namespace
-) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+def _joint(released: Released, options: argparse.Namespace) -> Iterator[Question]:
     """Yield the questions that one joint distribution answers."""
     how = {"weight": options.weight, "seed": options.seed, "repetitions": options.repetitions}
-    found = cache(partial(released.joint, **how))
+    found = cache(partial(released.joint, options.columns, **how))
 
-    def table_of(names: tuple[str, ...]) -> pd.DataFrame:
-        return found().table(names)
+    def ask(method: str, *request: Any) -> Callable[[], pd.DataFrame]:
+        return lambda: getattr(found(), method)(*request)
 
     def proportion_of(query: str) -> pd.DataFrame:
         return found().query(query).assign(query=query)
 
-    yield "numbers of latent classes", lambda: found().choice()
-    yield "test of fit on held-out pairs", lambda: found().fit()
+    yield "numbers of latent classes", ask("choice")
+    yield "test of fit on held-out pairs", ask("fit")
     if not options.table and not options.query:
-        yield "dependence of pairs", lambda: found().dependences()
+        yield "dependence of pairs", ask("dependences")
     for names in dict.fromkeys(options.table):
-        yield f"joint table of {' x '.join(names)}", partial(table_of, names)
+        yield f"joint table of {' x '.join(names)}", ask("table", names)
     for query in options.query:
         yield f"joint {QUERY}{query}", partial(proportion_of, query)
 
 
-def _analyses(
-    released: Released, options: argparse.Namespace
-) -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
+def _analyses(released: Released, options: argparse.Namespace) -> Iterator[Question]:
     """Yield the questions about many tables (by default all tables), and about item sets."""
     tables, by_weight = options.table or None, {"weight": options.weight}
     if options.test == "mcindep":

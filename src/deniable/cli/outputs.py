@@ -16,7 +16,7 @@ EXPLORATION = rb".*?<title>Choose epsilon: "
 SUM = rb'\{"format":"deniable-secure-sum"[^\n]*"receiver":0,'
 ANSWERS = (
     rb"(?:TEST RELEASE: [^\n]*\n)?Estimated from "
-    rb"|answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries)"
+    rb"|answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries|regression)"
     rb'|\s*\{\s*"about"|.*?<title>Estimates from protected records'
 )
 

@@ -322,6 +322,7 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     text = "test of each --table (default: all): adjusted, or MCIndep with the noise of the channel"
     add("--test", choices=("independence", "mcindep"), help=text)
     add("--joint", **yes, help="one joint distribution of all columns, which answers each --table")
+    add("--columns", **COLUMNS, help="columns of --joint, with their clusters (default: all)")
     text = "repetitions for intervals of --joint that are valid if its model holds (0)"
     add("--repetitions", type=_seed, default=0, metavar="N", help=text)
     add("--consistent", **yes, help="tables that agree on shared marginal distributions")

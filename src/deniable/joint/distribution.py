@@ -161,13 +161,21 @@ class JointDistribution:
         """
         if own.get("format") != FORMAT or own.get("version") != 1:
             raise DeniableError("this is not a joint distribution; give a file joint.json")
-        domain = domain_from_json(own["columns"])
-        units = tuple(domain.project(names) for names in own["units"])
-        model = LatentClasses(
-            np.array(own["weights"]), tuple(np.array(each) for each in own["conditionals"])
-        )
-        factors = {tuple(each["units"]): np.array(each["factor"]) for each in own["factors"]}
-        return cls(domain, units, model, factors)
+        try:
+            domain = domain_from_json(own["columns"])
+            units = tuple(domain.project(names) for names in own["units"])
+            weights, factors = np.array(own["weights"], dtype=float), {}
+            shapes = [(weights.size, unit.size) for unit in units]
+            pairs = zip(own["conditionals"], shapes, strict=True)
+            conditionals = [np.array(each, float).reshape(shape) for each, shape in pairs]
+            for each in own["factors"]:
+                i, j = each["units"]
+                size = units[i].size * units[j].size
+                factors[i, j] = np.array(each["factor"], float).reshape(size)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            why = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise DeniableError(f"joint.json: damaged or edited ({why}); make it again") from None
+        return cls(domain, units, LatentClasses(weights, tuple(conditionals)), factors)
 
 
 def _rounded(values: Floats) -> list[Any]:
