@@ -128,7 +128,7 @@ class Responses(ABC):
         raise DeniableError(self.lacking)
 
     def codes(self, tables: Sequence[Domain], weight: str | None = None) -> AllCodes:
-        """Return each record's codes of the joint cells of `tables`, and weights as in `batches`.
+        """Return each record's codes of the joint cells of `tables`, and weights by `weight`.
 
         The `tables` are of randomized values.
         """
