@@ -10,11 +10,12 @@ import numpy as np
 import scipy
 
 from deniable.arrays import Flags, Floats
-from deniable.errors import DeniableError, refuse_unknown, shown
+from deniable.errors import DeniableError, NoAnswerError, refuse_unknown, shown
 from deniable.records import Domain
 from deniable.schema import Column
 
 Model = Literal["linear", "logistic", "multinomial"]
+COLLINEAR = 1e-10  # smallest eigenvalue of second moments, in units of their diagonal
 Functions = dict[str, Floats]  # by name, a number for each category of a column
 
 
@@ -102,6 +103,15 @@ class Design:
         found = np.einsum("c,ca,cjk,cb->jakb", weights, X, covariances, X, optimize=True)
         return np.asarray(found).reshape(found.shape[0] * X.shape[1], -1)
 
+    def moments(self, cells: Floats) -> Floats:
+        """Return the second moments of the terms, for all coefficients, shape as above.
+
+        The `cells` are as in `information`, and errors are as in `refuse_collinear`.
+        """
+        moments = self.information(np.ones((len(self.matrix), 1, 1)), cells)
+        refuse_collinear(moments)
+        return np.asarray(np.kron(np.eye(len(self.responses)), moments))
+
 
 def _parsed(formula: str, columns: Mapping[str, Column]) -> tuple[str, list[list[str]]]:
     """Return the outcome of a `formula`, and its terms, each the names of some of `columns`."""
@@ -159,3 +169,18 @@ def _numbers(column: Column) -> Floats:
         raise DeniableError(
             f"outcome {column.name!r} has categories that are not numbers; use multinomial"
         ) from None
+
+
+def refuse_collinear(moments: Floats) -> None:
+    """Raise `NoAnswerError` unless the second `moments` of all terms are positive definite."""
+    scale = np.sqrt(np.maximum(np.diag(moments), 0.0))
+    if not (scale.all() and np.linalg.eigvalsh(moments / np.outer(scale, scale))[0] > COLLINEAR):
+        raise refusal("a combination of covariates has no estimated variance")
+
+
+def refusal(problem: str) -> NoAnswerError:
+    """Return the error that a regression has no answer, because of a `problem`."""
+    return NoAnswerError(
+        f"the regression has no answer: {problem}, in the original records or by chance of the "
+        "randomization. Use fewer covariates or categories, more records, or a larger epsilon"
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from deniable.arrays import Codes, Floats
 from deniable.channels import Inverse
 from deniable.errors import DeniableError
 from deniable.records import Domain
+from deniable.regression.formulas import refusal
 from deniable.responses import MAX_ENTRIES, Answers, cells_of, factors, sums_of_scores
 
 
@@ -93,3 +95,27 @@ def groups_of(
             "asked together"
         )
     return groups
+
+
+class Fit(NamedTuple):
+    """Estimated `coefficients`, shape (equations, terms), and their `covariance`.
+
+    They are from this number of `records`.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    records: int
+
+
+def fit_of(beta: Floats, info: Floats, meat: Floats, groups: Sequence[Group]) -> Fit:
+    """Return the coefficients `beta` with their sandwich covariance, from records of `groups`.
+
+    The `info` is the information, and `meat` is the sum of squared scores. Raises `NoAnswerError`
+    if there are too few records.
+    """
+    records = sum(int(group.sums[0].sum()) for group in groups)
+    if records <= beta.size:
+        raise refusal(f"{records} records are too few for {beta.size} coefficients")
+    bread = np.linalg.inv(info)
+    return Fit(beta, bread @ meat @ bread, records)

@@ -9,9 +9,8 @@ import scipy
 
 from deniable.arrays import Floats
 from deniable.errors import DeniableError
-from deniable.regression.formulas import Design
-from deniable.regression.groups import Group
-from deniable.regression.models import Fit, fit_of, moments_of, refusal
+from deniable.regression.formulas import Design, refusal
+from deniable.regression.groups import Fit, Group, fit_of
 from deniable.responses import MAX_ENTRIES, cells_of, margin_channel
 
 MAX_CELLS = 4096
@@ -48,7 +47,7 @@ def likelihood_fit(design: Design, groups: Sequence[Group], *, weighted: bool) -
     nuisance = np.linalg.pinv(info[rest, rest], hermitian=True) @ info[rest, own]
     left = info[own, own] - info[own, rest] @ nuisance
     efficient, total = scores[:, own] - scores[:, rest] @ nuisance, left * weights.sum()
-    if not scipy.linalg.eigvalsh(total, moments_of(design, expected))[0] > LEAST:
+    if not scipy.linalg.eigvalsh(total, design.moments(expected))[0] > LEAST:
         raise refusal("there is hardly any information on some coefficients")
     return fit_of(beta, total, (efficient.T * squares) @ efficient if weighted else total, groups)
 

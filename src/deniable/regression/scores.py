@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import scipy
 
 from deniable.arrays import Floats
 from deniable.channels import Target
 from deniable.errors import DeniableError
-from deniable.regression.formulas import Design
-from deniable.regression.groups import Group
-from deniable.regression.models import Fit, fit_of, refusal, refuse_collinear, solved
+from deniable.regression.formulas import Design, refusal, refuse_collinear
+from deniable.regression.groups import Fit, Group, fit_of
 from deniable.responses import MAX_SCORED
 
+MAX_STEPS = 100
+PRECISION = 1e-20  # of the last step of Newton's method, squared, in units of the information
+SEPARATED = 1e-8  # smallest ratio of the information to the second moments of the terms
 CERTAIN = 3.0  # standard errors by which the information in each direction must be above 0
 
 
@@ -28,7 +31,7 @@ def scores_fit(design: Design, groups: Sequence[Group], target: Target) -> Fit:
     if by_cells := design.domain.size <= MAX_SCORED:
         first, second = (sum(g.sum_of_scores(design.domain, k) for g in groups) for k in (1, 2))
         total = sum(group.sums[1].sum() for group in groups)
-        beta, info = solved(design, first / total)
+        beta, info = _solved(design, first / total)
         info = info * total
     elif design.model == "linear" and target == "population":
         by_group = [[each @ g.sums[1] for each in _products(design, g)] for g in groups]
@@ -60,6 +63,29 @@ def scores_fit(design: Design, groups: Sequence[Group], target: Target) -> Fit:
         raise refusal("the estimated information is within its own error")
     meat = randomized if target == "file" else squares
     return fit_of(beta, info, meat[:size, :size], groups)
+
+
+def _solved(design: Design, cells: Floats) -> tuple[Floats, Floats]:
+    """Return the coefficients that solve the score equations of a `design`, and the information.
+
+    The `cells` are weights of the joint cells, also negative ones. Raises `NoAnswerError` if no
+    solution with a positive definite information is found.
+    """
+    shape = len(design.responses), len(design.terms)
+    beta, moments = np.zeros(shape), design.moments(cells)
+    longest = np.inf if design.model == "linear" else 1.0  # change of log odds in a step
+    precision = PRECISION * max(1.0, float((design.outcomes**2).max()))
+    for _ in range(MAX_STEPS):
+        info = design.information(design.means(beta)[1], cells)
+        if not scipy.linalg.eigvalsh(info, moments)[0] > SEPARATED:
+            raise refusal("covariates separate the categories of the outcome")
+        score = cells @ design.scores(beta)
+        step = np.linalg.solve(info, score)
+        if score @ step <= precision:
+            return beta, info
+        change = np.abs(design.matrix @ step.reshape(shape).T).max()
+        beta = beta + step.reshape(shape) / max(1.0, change / longest)
+    raise refusal(f"Newton's method does not converge in {MAX_STEPS} steps")
 
 
 def _functions(design: Design, beta: Floats, directions: Floats) -> Floats:
