@@ -1,5 +1,6 @@
 """Regressions on the columns of a release."""
 
+from itertools import product
 from typing import Literal, Unpack, get_args
 
 import numpy as np
@@ -64,15 +65,15 @@ class RegressionEstimates(ReleaseSource):
 
 
 def _rows(design: Design, fit: Fit, target: Target, confidence: float) -> pd.DataFrame:
-    labels = [(equation, term) for equation in design.responses for term in design.terms]
-    freedom = np.array(float(fit.records - len(labels)))
+    outcomes, terms = zip(*product(design.responses, design.terms), strict=True)
     estimate, errors = fit.coefficients.reshape(-1), np.sqrt(np.diag(fit.covariance))
+    freedom = np.array(float(fit.records - estimate.size))
     reach = student(freedom, confidence) * errors
     statistic = estimate / errors
     return pd.DataFrame(
         {
-            "outcome": [equation for equation, _ in labels],
-            "term": [term for _, term in labels],
+            "outcome": outcomes,
+            "term": terms,
             "estimate": estimate,
             "standard_error": errors,
             "ci_low": estimate - reach,

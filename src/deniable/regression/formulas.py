@@ -43,7 +43,11 @@ class Design:
         """
         outcome, terms = _parsed(formula, columns)
         kind, responses = _outcome(columns[outcome], model)
-        functions = {name: _covariate(columns[name]) for name in chain(*terms)}
+        covariates = {name: columns[name] for name in chain(*terms)}
+        functions = {
+            name: {name: _numbers(column)} if column.on_grid else _indicators(column)
+            for name, column in covariates.items()
+        }
         products: dict[str, Functions] = {"(intercept)": {}}
         for term in terms:
             for labels in product(*(functions[name] for name in term)):
@@ -132,10 +136,6 @@ def _parsed(formula: str, columns: Mapping[str, Column]) -> tuple[str, list[list
             f"{shown(formula)}: a column is outcome and covariate, or twice in a term; name it once"
         )
     return outcome, terms
-
-
-def _covariate(column: Column) -> Functions:
-    return {column.name: _numbers(column)} if column.on_grid else _indicators(column)
 
 
 def _outcome(column: Column, model: Model | None) -> tuple[Model, Functions]:

@@ -10,7 +10,7 @@ from deniable.channels import Target
 from deniable.errors import DeniableError
 from deniable.regression.formulas import Design, refusal, refuse_collinear
 from deniable.regression.groups import Fit, Group, fit_of
-from deniable.responses import MAX_SCORED
+from deniable.responses import MAX_SCORED, cells_of
 
 MAX_STEPS = 100
 PRECISION = 1e-20  # of the last step of Newton's method, squared, in units of the information
@@ -110,13 +110,10 @@ def _products(design: Design, group: Group) -> Iterator[Floats]:
     """Yield the unbiased products of each term with all terms and the outcome, by value."""
     columns, functions = [*design.terms.values(), design.responses], list[Floats]()
     for part, own in zip(group.parts, group.own, strict=True):
-        codes = part.cells.unravel(np.arange(part.cells.size))
-        code_of = dict(zip(part.cells.names, codes, strict=True))
         found = np.ones((len(columns), part.cells.size))
         for name in own.names:
-            found *= design.present[name][code_of[name]]
-            for row, column in enumerate(columns):
-                found[row] *= column[name][code_of[name]] if name in column else 1.0
+            code = cells_of(part.cells, own.project([name]))
+            found *= [(each.get(name, 1.0) * design.present[name])[code] for each in columns]
         functions.append(found)
     for term in range(len(design.terms)):
         values = np.ones((len(columns), group.sums.shape[1]))
