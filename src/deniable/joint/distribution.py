@@ -64,11 +64,8 @@ class JointDistribution:
             joint = self._table.sum(axis=others, dtype=float)
         else:
             joint = self.model.distribution(chosen)
-        values = joint.reshape(cells.shape)
-        rest = tuple(at for at, name in enumerate(cells.names) if name not in own.names)
-        kept = [name for name in cells.names if name in own.names]
-        order = [kept.index(name) for name in own.names]
-        return np.asarray(values.sum(axis=rest).transpose(order).reshape(-1))
+        axes = [cells.position(name) for name in own.names]
+        return np.asarray(np.einsum(joint.reshape(cells.shape), range(len(cells)), axes).ravel())
 
     def probability(self, allowed: Mapping[str, Flags]) -> float:
         """Return the probability that each column has one of its `allowed` categories.
