@@ -69,10 +69,18 @@ class CollectedResponses(Responses):
         twice, or no collected table contains all columns.
         """
         domain = domain_of(self._design.domain, names)
-        if self._design.memory:
-            return self._from_memory(domain)
         if not (ways := self._ways(domain)):
-            raise self._no_table(domain)
+            size = max(map(len, self._design.tables))
+            raise DeniableError(
+                f"no table of {', '.join(domain.names)} was collected: tables have {size} columns; "
+                "name fewer, or collect larger tables"
+            )
+        if self._design.memory:  # each client randomized columns separately, for all tables
+            ((_, self._counts[domain.names]),) = ways
+            columns = [domain.project((name,)) for name in domain.names]
+            keep = next(iter(self._tables.values())).keep
+            channels = [KeepOrReplace.uniform(own.size, keep) for own in columns]
+            return Table(domain, tuple(map(Side, columns, columns, channels)))
         total = sum(int(reports.sum()) for _, reports in ways)
         channel: Channel = ways[0][0]
         if len(ways) > 1:
@@ -82,28 +90,6 @@ class CollectedResponses(Responses):
         reports = Domain((Attribute(f"answers about {SEPARATOR.join(names)}", labels),))
         self._counts[reports.names] = np.concatenate([reports for _, reports in ways])
         return Table(domain, (Side(domain, reports, channel),))
-
-    def _no_table(self, domain: Domain) -> DeniableError:
-        size = max(map(len, self._design.tables))
-        return DeniableError(
-            f"no table of {', '.join(domain.names)} was collected: tables have {size} columns; "
-            "name fewer, or collect larger tables"
-        )
-
-    def _from_memory(self, domain: Domain) -> Table:
-        """Return a table of columns that each client randomized separately.
-
-        All tables are about the same randomized values, so one table has all information.
-        """
-        for names, answers in self._tables.items():
-            if set(domain.names) <= set(names):
-                cells = cells_of(self._design.domain.project(names), domain)
-                reports = np.bincount(cells, answers.reports.sum(axis=0), domain.size)
-                self._counts[domain.names] = reports.astype(np.int64)
-                columns = [domain.project((name,)) for name in domain.names]
-                channels = (KeepOrReplace.uniform(own.size, answers.keep) for own in columns)
-                return Table(domain, tuple(map(Side, columns, columns, channels)))
-        raise self._no_table(domain)
 
     def _ways(self, domain: Domain) -> list[tuple[Channel, Counts]]:
         """Return the different channels of the answers about some columns, and their counts."""
