@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Codes, Flags, Floats, Positions
+from deniable.arrays import Flags, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.joint.classes import LatentClasses, Singles
 from deniable.joint.correction import Pair, multiply
@@ -99,9 +99,15 @@ class JointDistribution:
             raise DeniableError(f"{records} synthetic records are requested; request at least 1")
         if self.factors:
             cells = drawn_cells(self._table, records, generator, whole)
-            codes: Sequence[Codes] = np.unravel_index(cells, self._table.shape)
+            codes = [*np.unravel_index(cells, self._table.shape)]
         else:
-            codes = self._of_classes(records, generator, whole)
+            classes = drawn_cells(self.model.weights, records, generator, whole)
+            numbers = np.bincount(classes, minlength=self.model.weights.size).tolist()
+            codes = []
+            for unit in self.model.conditionals:
+                pairs = zip(unit, numbers, strict=True)
+                drawn = (drawn_cells(own, number, generator, whole) for own, number in pairs)
+                codes.append(np.concatenate([*map(generator.permutation, drawn)]))
         columns = {
             name: column
             for unit, own in zip(self.units, codes, strict=True)
@@ -109,21 +115,6 @@ class JointDistribution:
         }
         order = generator.permutation(records)
         return Microdata(self.domain, tuple(columns[name][order] for name in self.domain.names))
-
-    def _of_classes(
-        self, records: int, generator: np.random.Generator, whole: bool
-    ) -> Sequence[Codes]:
-        classes = drawn_cells(self.model.weights, records, generator, whole)
-        numbers = np.bincount(classes, minlength=self.model.weights.size)
-        return [
-            np.concatenate(
-                [
-                    generator.permutation(drawn_cells(shares, number, generator, whole))
-                    for shares, number in zip(own, numbers.tolist(), strict=True)
-                ]
-            )
-            for own in self.model.conditionals
-        ]
 
     def distance_of_pairs(self, records: Microdata) -> float:
         """Return the mean total variation distance of pairs of columns of `records` from this one.
