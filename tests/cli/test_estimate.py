@@ -107,6 +107,15 @@ def test_regressions_have_all_formats(public: str, form: str, tmp_path: Path) ->
         assert [row["estimate"] for row in found] == pytest.approx(rows)
 
 
+@pytest.mark.parametrize("asked", [["--test", "mcindep"], ["--consistent"], ["--two-step"]])
+def test_a_file_of_estimates_replaces_an_earlier_one(
+    public: str, asked: list[str], tmp_path: Path
+) -> None:
+    for _ in range(2):
+        out = ["--format", "csv", "--out", str(tmp_path / "tables.csv")]
+        assert main(["estimate", public, *asked, *out]) == 0
+
+
 def test_a_regression_that_is_refused_leaves_the_others(
     public: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

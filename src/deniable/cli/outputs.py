@@ -16,7 +16,8 @@ EXPLORATION = rb".*?<title>Choose epsilon: "
 SUM = rb'\{"format":"deniable-secure-sum"[^\n]*"receiver":0,'
 ANSWERS = (
     rb"(?:TEST RELEASE: [^\n]*\n)?Estimated from "
-    rb"|answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries|regression)"
+    rb"|answer,[^\n]*\n\"?(?:margins|numbers|table of|independence of|pairs|queries|regression"
+    rb"|MCIndep|consistent tables|two-step tables|item sets of|rules of|supports)"
     rb'|\s*\{\s*"about"|.*?<title>Estimates from protected records'
 )
 
