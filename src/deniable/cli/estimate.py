@@ -3,7 +3,7 @@
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -90,9 +90,7 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
         error(f"argument --synthetic: {options.synthetic} records; request at least 1")
 
 
-def _answers(
-    questions: Iterable[Question], options: argparse.Namespace
-) -> tuple[Answers, list[str]]:
+def _answers(questions: list[Question], options: argparse.Namespace) -> tuple[Answers, list[str]]:
     """Return the answers by their titles, and one line per question that is refused.
 
     Raises the first error if all `questions` are refused.
@@ -149,11 +147,8 @@ def _joint(released: Released, options: argparse.Namespace) -> Iterator[Question
     how = {"weight": options.weight, "seed": options.seed, "repetitions": options.repetitions}
     found = cache(partial(released.joint, options.columns, **how))
 
-    def ask(method: str, *request: Any) -> Callable[[], pd.DataFrame]:
-        return lambda: getattr(found(), method)(*request)
-
-    def proportion_of(query: str) -> pd.DataFrame:
-        return found().query(query).assign(query=query)
+    def ask(method: str, *request: Any, **columns: str) -> Callable[[], pd.DataFrame]:
+        return lambda: getattr(found(), method)(*request).assign(**columns)
 
     yield "numbers of latent classes", ask("choice")
     yield "test of fit on held-out pairs", ask("fit")
@@ -162,7 +157,7 @@ def _joint(released: Released, options: argparse.Namespace) -> Iterator[Question
     for names in dict.fromkeys(options.table):
         yield f"joint table of {' x '.join(names)}", ask("table", names)
     for query in options.query:
-        yield f"joint {QUERY}{query}", partial(proportion_of, query)
+        yield f"joint {QUERY}{query}", ask("query", query, query=query)
 
 
 def _analyses(released: Released, options: argparse.Namespace) -> Iterator[Question]:
