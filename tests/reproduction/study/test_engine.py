@@ -21,7 +21,6 @@ from reproduction.study.engine import (
     Simulated,
     Simulator,
     Summary,
-    agreement,
     compare,
     in_order,
     mean_summary,
@@ -314,7 +313,7 @@ def test_a_stream_does_not_depend_on_the_order_of_its_key() -> None:
     assert one.random() != other.random()
 
 
-# -- order and agreement ---------------------------------------------------------------------------
+# -- order -----------------------------------------------------------------------------------------
 
 
 def test_a_cell_that_is_missing_or_there_twice_is_named() -> None:
@@ -340,37 +339,6 @@ def test_settings_with_many_digits_survive_the_file(tmp_path: Any) -> None:
     write_table(tmp_path / "t.csv", whole)
     ordered = in_order(pd.read_csv(tmp_path / "t.csv"), cells_of_grids([grid]))
     np.testing.assert_allclose(ordered["regenerated"], whole["regenerated"], rtol=1e-8)
-
-
-def test_agreement_by_hand() -> None:
-    table = pd.DataFrame(
-        {
-            "matrix": ["a", "a", "a", "b", "b"],
-            "published": [1.0, 2.0, 4.0, 1.0, np.nan],
-            "regenerated": [2.0, 2.0, 2.0, 1.0, 5.0],
-            "verdict": ["differs", "agrees", "differs", "agrees", "not published"],
-        }
-    )
-    a, b = agreement(table, ["matrix"]).to_dict("records")
-    assert (a["matrix"], a["cells"], a["agrees"], a["differs"], a["surrogate"]) == ("a", 3, 1, 2, 0)
-    assert a["median_ratio"] == 1.0
-    assert a["typical_factor"] == pytest.approx(2 ** (2 / 3))
-    assert (b["cells"], b["agrees"], b["typical_factor"]) == (1, 1, 1.0)
-
-
-def test_rank_correlation_by_hand() -> None:
-    # Ranks 1 2 3 4 against 1 2 4 3: 1 - 6 * 2 / (4 * 15) = .8.
-    table = pd.DataFrame({"g": ["a"] * 4, "published": [1.0, 2.0, 3.0, 4.0]})
-    table = table.assign(regenerated=[1.0, 5.0, 9.0, 8.0], verdict="differs")
-    assert agreement(table, ["g"])["rank_correlation"].tolist() == [pytest.approx(0.8)]
-
-
-def test_agreement_where_nothing_is_printed_is_a_table_without_rows(tmp_path: Any) -> None:
-    table = pd.DataFrame({"g": ["a"], "published": [np.nan], "regenerated": [1.0], "verdict": "x"})
-    write_table(tmp_path / "t.csv", agreement(table, ["g"]))
-    read = pd.read_csv(tmp_path / "t.csv")
-    assert len(read) == 0
-    assert list(read)[:3] == ["g", "cells", "agrees"]
 
 
 # -- runs with several answers, and comparisons ----------------------------------------------------

@@ -65,7 +65,6 @@ from .engine import (
     Simulator as Simulator,
     SummaryName as SummaryName,
     Verdict as Verdict,
-    agreement as agreement,
     compare as compare,
     in_order as in_order,
     independent_runs as independent_runs,

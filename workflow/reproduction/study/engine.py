@@ -26,7 +26,6 @@ Simulated = Iterator[tuple[Output, npt.ArrayLike]]
 SummaryName = Literal["median", "mean"]
 Verdict = Literal["agrees", "differs", "fitted", "not published", "surrogate"]
 
-COUNTED_VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "surrogate")
 INTERVAL = ("ci_low", "ci_high", "replicates")
 RESULT_COLUMNS = ("published", "regenerated", *INTERVAL, "data_source", "verdict")
 EQUIVALENT = "equivalent_replicates"
@@ -349,21 +348,3 @@ def in_order(results: pd.DataFrame, cells: Sequence[Cell]) -> pd.DataFrame:
         raise DeniableError(f"the results {what}; delete results/studies and run again")
     order = [position for positions in rows.values() for position in positions]
     return results.iloc[order].reset_index(drop=True)
-
-
-def agreement(results: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the agreement of `results` with published values, grouped by the columns `by`.
-
-    The columns are counts of verdicts; ``median_ratio``, the median ratio of regenerated to
-    published values; ``typical_factor``, exp of the mean absolute log ratio; and
-    ``rank_correlation``, Spearman's.
-    """
-    rows = []
-    for group, cells in results.dropna(subset=["published"]).groupby(list(by), sort=True):
-        log_ratio = (cells["regenerated"] / cells["published"]).apply(np.log)
-        verdicts = (int((cells["verdict"] == each).sum()) for each in COUNTED_VERDICTS)
-        ratios = np.exp(log_ratio.median()), np.exp(log_ratio.abs().mean())
-        ranks = cells["regenerated"].rank().corr(cells["published"].rank())
-        rows.append((*group, len(cells), *verdicts, *ratios, ranks))
-    measures = ("median_ratio", "typical_factor", "rank_correlation")
-    return pd.DataFrame(rows, columns=[*by, "cells", *COUNTED_VERDICTS, *measures])

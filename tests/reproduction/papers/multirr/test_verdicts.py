@@ -1,6 +1,7 @@
 """What of the printed tables comes out again: trends, joint fits, where a reading misses."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from deniable.files import write_table
+
 from reproduction.papers.multirr.verdicts import (
     TREND_COLUMNS,
     agreement_by_reading,
     is_as_printed,
-    joint_fit,
     misfit,
     threshold_trend,
     with_variations,
@@ -36,7 +38,7 @@ def test_a_reading_is_tested_as_a_whole_by_hand() -> None:
     # Both errors together are sqrt(2) times ours: differences of 1 and 2 of them.
     root = math.sqrt(2)
     table = pd.DataFrame([cell(0.3 + 0.01 * root, 0.3, 0.01), cell(0.4 - 0.04 * root, 0.4, 0.02)])
-    (row,) = joint_fit(table).to_dict("records")
+    (row,) = agreement_by_reading(table).to_dict("records")
     assert row["statistic"] == pytest.approx(5, rel=1e-6)
     assert row["degrees_of_freedom"] == 2
     assert row["p_value"] == pytest.approx(math.exp(-2.5), rel=1e-5)  # chi-squared with 2 degrees
@@ -52,7 +54,7 @@ def test_a_reading_that_is_right_is_seldom_refused() -> None:
             np.median(generator.lognormal(0, 0.8, (12, 1000)), axis=1) for _ in range(2)
         )
         rows = [cell(a, b, error * b) for a, b in zip(printed, ours, strict=True)]
-        p_values.append(joint_fit(pd.DataFrame(rows))["p_value"].iloc[0])
+        p_values.append(agreement_by_reading(pd.DataFrame(rows))["p_value"].iloc[0])
     # Once in 10,000 times, given a uniform p-value.
     assert stats.kstest(p_values, "uniform").pvalue > 1e-4
 
@@ -64,12 +66,44 @@ def test_few_runs_refuse_no_more_readings_that_are_right() -> None:
     printed = np.median(generator.lognormal(0, 0.8, (trials * 36, 1000)), axis=1)
     ranks = median_summary(np.arange(1, runs + 1))
     table = pd.DataFrame({"published": printed, "regenerated": np.median(ours, axis=1)}).assign(
-        **READING | {"replicates": runs, "variation": np.repeat(np.arange(trials), 36)}
+        **READING
+        | {"replicates": runs, "verdict": "x", "variation": np.repeat(np.arange(trials), 36)}
     )
     table = table.assign(ci_low=ours[:, int(ranks.low) - 1], ci_high=ours[:, int(ranks.high) - 1])
-    found = joint_fit(table)
+    found = agreement_by_reading(table)
     # A test of 5 % has more than these once in 10,000 times.
     assert (found["p_value"] <= 0.05).sum() <= stats.binom.isf(1e-4, trials, 0.05)
+
+
+def test_agreement_by_hand(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        [
+            cell(1.0, 2.0, 0.1, verdict="differs"),
+            cell(2.0, 2.0, 0.1),
+            cell(4.0, 2.0, 0.1, verdict="differs"),
+            cell(1.0, 1.0, 0.1, matrix="keep"),
+            cell(math.nan, 5.0, 0.1, matrix="keep", verdict="not published"),
+        ]
+    )
+    b, a = agreement_by_reading(table).to_dict("records")
+    assert (a["matrix"], a["cells"], a["agrees"], a["differs"], a["surrogate"]) == (
+        *("printed", 3, 1, 2, 0),
+    )
+    assert a["median_ratio"] == 1.0
+    assert a["typical_factor"] == pytest.approx(2 ** (2 / 3))
+    assert (b["cells"], b["agrees"], b["typical_factor"]) == (1, 1, 1.0)
+    # Without published numbers the table has no rows.
+    write_table(tmp_path / "t.csv", agreement_by_reading(table[table["published"].isna()]))
+    read = pd.read_csv(tmp_path / "t.csv")
+    assert len(read) == 0
+    assert list(read)[5:7] == ["cells", "agrees"]
+
+
+def test_rank_correlation_by_hand() -> None:
+    # Ranks 1 2 3 4 against 1 2 4 3: 1 - 6 * 2 / (4 * 15) = .8.
+    table = pd.DataFrame([cell(i, ours, 0.1) for i, ours in enumerate((1.0, 5.0, 9.0, 8.0))])
+    found = agreement_by_reading(table.assign(published=[1.0, 2.0, 3.0, 4.0]))
+    assert found["rank_correlation"].tolist() == [pytest.approx(0.8)]
 
 
 def test_where_a_reading_misses_is_pooled_over_t_d() -> None:

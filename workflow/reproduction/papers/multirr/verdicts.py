@@ -14,13 +14,14 @@ from deniable.estimation import Z_95
 
 from reproduction.papers.multirr.catalog import CLUSTER_QUERY_KEYS, PRINTED_RUNS, READING, VARIATION
 from reproduction.papers.multirr.names import clusterings
-from reproduction.study import EPSILON_COLUMNS, agreement, by, groups_of, independent_runs, widening
+from reproduction.study import EPSILON_COLUMNS, by, groups_of, independent_runs, widening
 
 TREND_COLUMNS = (
     *("dataset", "mechanism", "p", "t_v", *EPSILON_COLUMNS[1:], "clusterings"),
     *("printed_low", "printed_high"),
     *("statistic", "degrees_of_freedom", "p_value", "p_value_without_worst"),
 )
+COUNTED_VERDICTS = ("agrees", "differs", "surrogate")
 AS_READ = "none"  # the variation of interpretations without one
 
 
@@ -33,24 +34,31 @@ def with_variations(results: pd.DataFrame) -> pd.DataFrame:
 def agreement_by_reading(results: pd.DataFrame) -> pd.DataFrame:
     """Count the published numbers that agree under each interpretation, and test their joint fit.
 
-    `results` are rows of Tables 1 and 2 and of their variations, from `with_variations`.
-    """
-    return agreement(results, READING).merge(joint_fit(results), on=list(READING))
+    `results` are rows of Tables 1 and 2 and of their variations, from `with_variations`. Ratios are
+    ours over published, and ``typical_factor`` is exp of the mean absolute log ratio.
 
-
-def joint_fit(results: pd.DataFrame) -> pd.DataFrame:
-    """Test for each interpretation in `results` that all published numbers are its medians.
-
-    The statistic is the sum of squared differences to our medians, in units of their standard
-    errors. A standard error combines the error of our median, and this error scaled to
-    `PRINTED_RUNS` replicates for the published median. By the normal approximation the statistic is
-    chi-squared, with one degree of freedom per number, if the interpretation is right.
+    The test is that all published numbers of an interpretation are its medians. The ``statistic``
+    is the sum of squared differences to our medians, in units of their standard errors. A standard
+    error combines the error of our median, and this error scaled to `PRINTED_RUNS` replicates for
+    the published median. By the normal approximation the statistic is chi-squared, with one degree
+    of freedom per number, if the interpretation is right.
     """
     printed = results.dropna(subset=["published"])
-    scores = ((printed["published"] - printed["regenerated"]) / _errors(np.asarray, printed)) ** 2
-    grouped = printed.assign(score=scores).groupby(list(READING))["score"]
-    fit = grouped.agg(statistic="sum", degrees_of_freedom="size").reset_index()
-    return fit.assign(p_value=scipy.special.chdtrc(fit["degrees_of_freedom"], fit["statistic"]))
+    ours, published = printed["regenerated"], printed["published"]
+    logs = (ours / published).map(np.log)
+    score = (published - ours) / _errors(np.asarray, printed)
+    own: dict[str, Any] = {name: printed["verdict"] == name for name in COUNTED_VERDICTS}
+    own |= {"log": logs, "apart": logs.abs(), "score": score**2}
+    groups = printed.assign(**own).groupby(list(READING))
+    ranks = ((part["regenerated"].rank(), part["published"].rank()) for _, part in groups)
+    found = groups[[*COUNTED_VERDICTS]].sum()
+    found.insert(0, "cells", groups.size())
+    found["median_ratio"] = np.exp(groups["log"].median())
+    found["typical_factor"] = np.exp(groups["apart"].mean())
+    found["rank_correlation"] = [one.corr(other) for one, other in ranks]
+    found["statistic"], found["degrees_of_freedom"] = groups["score"].sum(), found["cells"]
+    found["p_value"] = scipy.special.chdtrc(found["cells"], found["statistic"])
+    return found.reset_index()
 
 
 def misfit(results: pd.DataFrame) -> pd.DataFrame:
