@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -177,7 +177,6 @@ def _gain_ratios(medians: pd.DataFrame) -> Iterator[dict[str, Any]]:
         outputs = [dict(zip(named, key, strict=True)) for key in rows]
         sigmas = tuple(sorted({output["sigma"] for output in outputs}))
         of = SimpleNamespace(coverages=sigmas)
-        of._are_compared = partial(GainQueries._are_compared, of)
         for name, _, (first, second) in GainQueries.compared(of, outputs):  # type: ignore[arg-type]
             one, other = (rows[tuple(outputs[i].values())] for i in (first, second))
             yield one | name | {"rounding": "up"} | _over(one, other)

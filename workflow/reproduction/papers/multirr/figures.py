@@ -20,8 +20,6 @@ ESTIMATOR_STYLE = {
     "randomized_joint": look("#9aa1a9", ":"),
     "rr_independent": look("#1b1f24"),
     "pair_unbiased": look("#e69f00"),
-    "pair_clipped": look("#d55e00", "--"),
-    "pair_projected": look("#b14a9c", ":"),
     "pair_likelihood": look("#0072b2"),
 }
 METHOD_STYLE = {

@@ -57,7 +57,7 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
     data: Microdata, records: int, mechanism: str
 ) -> None:
     cell = cell_of(records=records, mechanism=mechanism)
-    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
+    sweep = ThresholdSweep(data, 0.2, t_v=T_V, t_d=T_D)
     together = of_random_sets(sweep(cell, np.random.default_rng(1), RUNS)[1], 1)
     alone = ClusterQueries(resized(data, records, 2024), 0.2)
     for column, (t_v, t_d) in enumerate(THRESHOLDS):
@@ -69,7 +69,7 @@ def test_each_threshold_has_the_distribution_that_it_has_alone(
 
 
 def test_equal_clusters_give_equal_runs_and_others_do_not(data: Microdata) -> None:
-    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
+    sweep = ThresholdSweep(data, 0.2, t_v=T_V, t_d=T_D)
     cell = cell_of()
     errors = sweep(cell, np.random.default_rng(3), 200)[1]
     clusters = [protocol.clusters for protocol in sweep.protocols(cell).values()]
@@ -83,7 +83,7 @@ def test_equal_clusters_give_equal_runs_and_others_do_not(data: Microdata) -> No
 
 
 def test_an_output_names_its_thresholds_its_clusters_and_epsilon(data: Microdata) -> None:
-    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
+    sweep = ThresholdSweep(data, 0.2, t_v=T_V, t_d=T_D)
     outputs = pd.DataFrame(outputs_of(sweep, cell_of()))
     assert list(zip(outputs["t_v"], outputs["t_d"], strict=True)) == list(THRESHOLDS)
     assert outputs["clusters"].iloc[0] == len(data.domain)
@@ -97,6 +97,6 @@ def test_an_output_names_its_thresholds_its_clusters_and_epsilon(data: Microdata
 
 
 def test_blocks_of_one_stream_are_the_same_each_time(data: Microdata) -> None:
-    sweep = ThresholdSweep(data, 0.2, T_V, T_D)
+    sweep = ThresholdSweep(data, 0.2, t_v=T_V, t_d=T_D)
     one, two = (sweep(cell_of(), np.random.default_rng(4), 50)[1] for _ in range(2))
     np.testing.assert_array_equal(one, two)

@@ -20,7 +20,7 @@ from deniable.randomized_response import Protocol
 from deniable.records import Microdata
 
 from reproduction.papers.multirr.queries import shared
-from reproduction.study import Cell, Simulated, Simulator
+from reproduction.study import Cell, Simulated
 
 COPIES = {"adult": 1, "adult6": 6}  # Adult6 is Adult concatenated six times ([multirr], 6.5)
 ATTRIBUTES_OF_A_QUERY = 2
@@ -131,19 +131,15 @@ def resized(data: Microdata, records: int, seed: int) -> Microdata:
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdSweep(Simulator):
+class ThresholdSweep(ClusterQueries):
     """Simulator of a sweep. Each setting has a number of records of `data`.
 
     All `t_v` and `t_d` of Algorithm 1 are combined, and answer the same queries from the same
-    randomization. The `subset_seed` selects the records of a smaller file. `coverage` and `ordinal`
-    are as in `ClusterQueries`.
+    randomization. The `subset_seed` selects the records of a smaller file.
     """
 
-    data: Microdata
-    coverage: float
-    t_v: Sequence[int]
-    t_d: Sequence[float]
-    ordinal: tuple[str, ...] = ()
+    t_v: Sequence[int] = ()
+    t_d: Sequence[float] = ()
     subset_seed: int = 2024
 
     @cached_property

@@ -85,24 +85,17 @@ class GainQueries(PairQueries):
         The two coverages are neighbours, or one of them is one half, or their sum is one.
         """
         found: Comparisons = []
-        for (i, one), (j, other) in combinations(enumerate(outputs), 2):
-            if one["measure"] != other["measure"]:
-                continue
-            if one["sigma"] == other["sigma"]:
-                against = other["estimator"]
-            elif one["estimator"] == other["estimator"] and self._are_compared(one, other):
-                against = f"sigma = {other['sigma']:g}"
-            else:
-                continue
-            name = {"measure": f"{one['measure']}_ratio", "against": against}
-            found.append(({**one, **name}, "ratio", (i, j)))
-        return found
-
-    def _are_compared(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         ordered = sorted(self.coverages)
-        a, b = one["sigma"], other["sigma"]
-        neighbours = abs(ordered.index(a) - ordered.index(b)) == 1
-        return neighbours or HALF in (a, b) or math.isclose(a + b, 1)
+        for (i, one), (j, other) in combinations(enumerate(outputs), 2):
+            a, b = one["sigma"], other["sigma"]
+            neighbours = abs(ordered.index(a) - ordered.index(b)) == 1
+            against = other["estimator"] if a == b else f"sigma = {b:g}"
+            same = one["estimator"] == other["estimator"]
+            compared = a == b or (same and (neighbours or HALF in (a, b) or math.isclose(a + b, 1)))
+            if compared and one["measure"] == other["measure"]:
+                name = {"measure": f"{one['measure']}_ratio", "against": against}
+                found.append(({**one, **name}, "ratio", (i, j)))
+        return found
 
 
 def _randomized_joint(reports: Counts, channel: Channel) -> Floats:
