@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from deniable.arrays import Counts, Floats
 from deniable.channels import Channel
@@ -27,7 +28,6 @@ MAX_NEWTON_CELLS = 512  # with as many values; the time of a step grows with cel
 MAX_NEWTON_STEPS = 50
 ROUNDING = 1e-14  # of a log-likelihood, relative
 LEAST_LENGTH = 2.0**-20
-LEAST_PROMISE = 1e-12
 LEAST_SHARE = 0.01  # smallest part of a proportion that remains after a jump
 LEAST_MASS = 2.0**-52  # of all categories together, as much as rounding errors can hide
 FIRST_REACH = 4.0
@@ -162,7 +162,10 @@ def _newton(
         if gap <= tolerance:
             return point, steps, gap
         spread = matrix * (np.sqrt(observed) / reported)
-        best = _best_of_quadratic(spread @ spread.T, 2.0 * gradient - 1.0, point)
+        try:
+            best = _best_of_quadratic(spread, 2.0 * gradient - 1.0)
+        except RuntimeError:  # the solver does not converge
+            return point, steps, gap
         length, moved = 1.0, best
         reported, higher = height(moved)
         while not higher >= reached - ROUNDING * abs(reached):
@@ -177,32 +180,13 @@ def _newton(
     return point, MAX_NEWTON_STEPS, gap
 
 
-def _best_of_quadratic(curvature: Floats, slope: Floats, start: Floats) -> Floats:
-    """Return the x >= 0 that maximizes slope . x - x' curvature x / 2 (Lawson and Hanson, 1974).
-
-    From a start >= 0: solve for the free entries, step back to the point where the first becomes
-    negative, and fix it at 0. Then free the entry with the largest gradient.
-    """
-    x, free = start.copy(), start > 0
+def _best_of_quadratic(root: Floats, slope: Floats) -> Floats:
+    """Return the x >= 0 that maximizes slope . x - |x' root|^2 / 2, by non-negative squares."""
     # The ridge is for categories without randomized values.
-    ridged = curvature + np.diag(RIDGE * (1.0 + np.diag(curvature)))
-    for _ in range(3 * x.size):
-        while True:
-            at = np.flatnonzero(free)
-            best = np.linalg.solve(ridged[np.ix_(at, at)], slope[at])
-            if not (falls := np.flatnonzero(best < 0)).size:
-                break
-            lengths = x[at[falls]] / (x[at[falls]] - best[falls])
-            first = lengths.argmin()
-            x[at] = np.maximum(x[at] + lengths[first] * (best - x[at]), 0.0)
-            x[at[falls[first]]] = 0.0
-            free &= x > 0
-        x[at] = best
-        promise = np.where(free, 0.0, slope - curvature @ x)
-        if promise.max() <= LEAST_PROMISE:
-            break
-        free[promise.argmax()] = True
-    return x
+    ridge = np.diag(np.sqrt(RIDGE * (1.0 + (root**2).sum(axis=1))))
+    triangle = np.linalg.qr(np.vstack([root.T, ridge]), mode="r")
+    aim = scipy.linalg.solve_triangular(triangle, slope, trans="T")
+    return np.asarray(scipy.optimize.nnls(triangle, aim, maxiter=100 * slope.size)[0])
 
 
 @named_types

@@ -12,9 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import scipy
 
-from deniable.arrays import Floats, quotients
+from deniable.arrays import Counts
 from deniable.channels import fraction_from_json, fraction_to_json, refuse_bad_budget
-from deniable.contingency import Independence
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.estimation import Z_95, jensen_shannon_distances, l2_distances
 from deniable.plans.auditing import AUDIT_COLUMNS, EVERY_ENTRY, Ratios
@@ -249,7 +248,8 @@ class CollectedPlan(Plan):
         rows = []
         for names in self.design.tables:
             label, answers = SEPARATOR.join(names), protected.answers_about(names)
-            exact = (original.counts(names) / len(original)).reshape(-1)
+            counts = original.counts(names)
+            exact = (counts / len(original)).reshape(-1)
             estimate = answers.estimate()
             row: dict[str, Any] = {"columns": label, "cells": exact.size}
             row["l2_estimate"] = float(l2_distances(estimate, exact))
@@ -263,8 +263,7 @@ class CollectedPlan(Plan):
             if label in parts.get("independence", {}):
                 decided = parts["independence"][label].iloc[0]
                 row |= {name: decided[name] for name in DECISIONS}
-            shape = self.design.domain.project(names).shape
-            rows.append(row | _pearson(exact.reshape(shape), len(original)))
+            rows.append(row | _pearson(counts))
         return pd.DataFrame(rows)
 
     def to_json(self) -> dict[str, Any]:
@@ -328,17 +327,13 @@ def _ratios(keep: float, cells: int, floor: float) -> Ratios:
     return Ratios(largest_ratio(weights), shipped, EVERY_ENTRY)
 
 
-def _pearson(proportions: Floats, records: int) -> dict[str, float]:
+def _pearson(counts: Counts) -> dict[str, float]:
     """Return the p-value and Cramér's V of Pearson's test of independence."""
-    expected = Independence(proportions.shape).fit(proportions.reshape(-1))
-    distance = quotients((proportions.reshape(-1) - expected) ** 2, expected)
-    # Categories without a record do not count.
-    axes = set(range(proportions.ndim))
-    marginals = [proportions.sum(axis=tuple(axes - {axis})) for axis in sorted(axes)]
-    sizes = [int(np.count_nonzero(marginal)) for marginal in marginals]
-    if min(sizes) < 2:
+    for axis in range(counts.ndim):  # categories without a record do not count
+        others = tuple(other for other in range(counts.ndim) if other != axis)
+        counts = counts.compress(counts.sum(axis=others) > 0, axis)
+    if (freedom := min(counts.shape) - 1) < 1:
         return {"original_p_value": np.nan, "original_cramers_v": np.nan}
-    freedom = Independence(tuple(sizes)).degrees_of_freedom
-    v = float(np.sqrt(distance.sum() / (min(sizes) - 1))) if proportions.ndim == 2 else np.nan
-    p_value = float(scipy.special.chdtrc(freedom, records * distance.sum()))
-    return {"original_p_value": p_value, "original_cramers_v": v}
+    found = scipy.stats.chi2_contingency(counts, correction=False)
+    v = math.sqrt(found.statistic / counts.sum() / freedom) if counts.ndim == 2 else np.nan
+    return {"original_p_value": float(found.pvalue), "original_cramers_v": v}
