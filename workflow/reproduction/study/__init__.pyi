@@ -107,15 +107,7 @@ from .pages import (
     section_of as section_of,
 )
 from .published import read_published as read_published
-from .settings import (
-    Coverage as Coverage,
-    Epsilon as Epsilon,
-    Grid as Grid,
-    Probability as Probability,
-    Share as Share,
-    StudySettings as StudySettings,
-    Values as Values,
-)
+from .settings import Grid as Grid, StudySettings as StudySettings
 from .worst import (
     Worst as Worst,
     extremes as extremes,

@@ -1,15 +1,13 @@
-"""Models for parts of the configuration: probabilities, lists, and sizes of a study."""
+"""The model of the settings that all studies share."""
 
 from collections import Counter
 from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from deniable.validation import Coverage, Epsilon, Probability, Share, Strict, Values
+from deniable.validation import Strict, Values
 
 from reproduction.study.grid import cells_of_grids
-
-__all__ = ["Coverage", "Epsilon", "Probability", "Share", "StudySettings", "Values"]
 
 Grid = TypeVar("Grid", bound=Strict)
 

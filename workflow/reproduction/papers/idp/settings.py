@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from deniable.validation import Strict
+from deniable.validation import Epsilon, Strict, Values
 
-from reproduction.study import Epsilon, StudySettings, Values
+from reproduction.study import StudySettings
 
 Method = Literal["dp", "dp_um", "idp_ls", "idp_cbls"]
 ClusterSize = Annotated[int, Field(ge=3, le=10_000)]

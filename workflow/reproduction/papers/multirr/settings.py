@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from deniable import randomized_response as rr
-from deniable.validation import Strict
+from deniable.validation import Coverage, Epsilon, Probability, Share, Strict, Values
 
-from reproduction.study import Coverage, Epsilon, Grid, Probability, Share, StudySettings, Values
+from reproduction.study import Grid, StudySettings
 
 # The audit computes each cell of a cluster in exact arithmetic, which limits its size.
 StudiedCells = Annotated[int, Field(ge=1, le=400)]

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.validation import Strict
+from deniable.validation import Coverage, Epsilon, Probability, Strict, Values
 
-from reproduction.study import Coverage, Epsilon, Probability, StudySettings, Values
+from reproduction.study import StudySettings
 
 Records = Annotated[int, Field(ge=2, le=10_000_000)]
 """Size of a file."""

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deniable.validation import Strict
+from deniable.validation import Epsilon, Probability, Share, Strict, Values
 
-from reproduction.study import Epsilon, Grid, Probability, Share, StudySettings, Values
+from reproduction.study import Grid, StudySettings
 
 ReleasedFile = Literal["survey_8000", "survey_8000_resampled", "alarm_8000", "child_8000"]
 """File of the tables."""
