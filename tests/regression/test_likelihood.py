@@ -73,7 +73,7 @@ def test_the_information_is_the_second_derivative() -> None:
         """Return the log-likelihood of all records at the best masses."""
 
         def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = found.loss(np.r_[beta, logs])
+            value, gradient = found.loss(np.r_[beta, logs] * found.scale)
             return value, gradient[2:]
 
         best = scipy.optimize.minimize(loss, np.zeros(2), jac=True, tol=1e-14)

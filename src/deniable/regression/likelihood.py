@@ -40,8 +40,7 @@ def likelihood_fit(design: Design, groups: Sequence[Group], *, weighted: bool) -
             f"{values:,} distinct randomized values; at most {MAX_CELLS:,} cells and "
             f"{MAX_ENTRIES:,} products are allowed. Use fewer columns, or the method scores"
         )
-    found = _Likelihood(design, groups)
-    beta, info, scores, expected = found.maximum()
+    beta, info, scores, expected = _Likelihood(design, groups).maximum()
     _, weights, squares = np.hstack([group.sums for group in groups])
     own, rest = slice(beta.size), slice(beta.size, None)
     nuisance = np.linalg.pinv(info[rest, rest], hermitian=True) @ info[rest, own]
@@ -53,70 +52,63 @@ def likelihood_fit(design: Design, groups: Sequence[Group], *, weighted: bool) -
 
 
 class _Likelihood:
-    """Likelihood of coefficients, and of a mass for each cell of covariates or missing values.
+    """Likelihood of a log-linear model of the joint cells, with the coefficients of the design.
 
-    Parameters are the coefficients, and the logarithms of masses but for a constant.
+    Other parameters are one for each cell of the covariates, and for each cell with a missing
+    value. All are in units of `scale`. The terms of the coefficients, `parts`, are their scores at
+    0, which differ by functions of the covariates, so that parameters correlate less.
     """
 
     def __init__(self, design: Design, groups: Sequence[Group]) -> None:
-        self.design, self.shape = design, (len(design.responses), len(design.terms))
+        covariates = np.repeat(np.arange(len(design.matrix)), len(design.outcomes))
+        own = np.where(design.complete, covariates, len(covariates) + np.arange(len(covariates)))
+        _, own = np.unique(own, return_inverse=True)
+        self.shape = len(design.responses), len(design.terms)
+        lengths = np.tile(np.sqrt((design.matrix**2).mean(axis=0)), self.shape[0])
+        self.scale = np.r_[lengths, np.ones(own.max() + 1)]
+        parts = [design.scores(np.zeros(self.shape)), np.eye(own.max() + 1)[own]]
+        self.parts = np.hstack(parts) / self.scale
         self.given = np.vstack([_given(design, group) for group in groups])  # (values, cells)
         weights = np.hstack([group.sums[1] for group in groups])
         self.shares = weights / weights.sum()
-        covariates = np.repeat(np.arange(len(design.matrix)), len(design.outcomes))
-        own = np.where(design.complete, covariates, len(covariates) + np.arange(len(covariates)))
-        _, self.mass_of = np.unique(own, return_inverse=True)  # of each cell
 
-    def fitted(self, at: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return coefficients and masses, and proportions: of values, of cells, expected cells."""
-        size = self.shape[0] * self.shape[1]
-        beta, masses = at[:size].reshape(self.shape), scipy.special.softmax(at[size:])
-        shares, _ = self.design.means(beta)
-        given = np.zeros((len(shares), len(self.design.outcomes)))
-        given[:, : shares.shape[1] + 1] = np.column_stack([1 - shares.sum(axis=1), shares])
-        cells = np.where(self.design.complete, given.reshape(-1), 1.0) * masses[self.mass_of]
+    def fitted(self, at: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the proportions of cells and of values, and the expected ones of cells."""
+        cells = scipy.special.softmax(self.parts @ at)
         values = np.maximum(self.given @ cells, TINY)
-        return beta, masses, values, cells, cells * ((self.shares / values) @ self.given)
+        return cells, values, cells * ((self.shares / values) @ self.given)
 
     def loss(self, at: Floats) -> tuple[float, Floats]:
         """Return the negative log-likelihood per record, and its gradient."""
-        beta, masses, values, _, expected = self.fitted(at)
-        own = expected @ self.design.scores(beta)
-        of_masses = np.bincount(self.mass_of, expected) - masses
-        return -float(self.shares @ np.log(values)), -np.r_[own, of_masses]
+        cells, values, expected = self.fitted(at)
+        return -float(self.shares @ np.log(values)), (cells - expected) @ self.parts
+
+    def information(self, at: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the information on all parameters, the scores of values, and expected cells."""
+        cells, values, expected = self.fitted(at)
+        mean = cells @ self.parts
+        scores = (self.given * cells) @ self.parts / values[:, None] - mean
+        rest = np.outer(self.shares @ scores, mean)  # 0 at the maximum
+        info = (self.parts.T * (cells - expected)) @ self.parts + rest + rest.T
+        return info + (scores.T * self.shares) @ scores, scores, expected
 
     def maximum(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return coefficients, information on all parameters, scores of values, expected cells.
+        """Return coefficients, and the results of `information`, not in units of the scale.
 
         A search is followed by a step of Newton's method, and repeated if that step is long.
         """
-        lengths = np.sqrt((self.design.matrix**2).mean(axis=0))
-        scale = np.r_[np.tile(lengths, self.shape[0]), np.ones(self.mass_of.max() + 1)]
-
-        def scaled(at: Floats) -> tuple[float, Floats]:
-            value, gradient = self.loss(at / scale)
-            return value, gradient / scale
-
-        at = np.zeros(scale.size)
+        at = np.zeros(self.scale.size)
         for _ in range(SEARCHES):
-            at, *_ = scipy.optimize.fmin_l_bfgs_b(scaled, at, **OPTIONS)
-            beta, info, scores, expected = self.information(at / scale)
+            at, *_ = scipy.optimize.fmin_l_bfgs_b(self.loss, at, **OPTIONS)
+            info, scores, _ = self.information(at)
             gradient = self.shares @ scores
             step = np.linalg.lstsq(info, gradient)[0]
             if abs(gradient @ step) < NEAR:
-                return beta + step[: beta.size].reshape(self.shape), info, scores, expected
+                info, scores, expected = self.information(at + step)
+                beta = ((at + step) / self.scale)[: self.shape[0] * self.shape[1]]
+                info = info * np.outer(self.scale, self.scale)
+                return beta.reshape(self.shape), info, scores * self.scale, expected
         raise refusal("the search for the largest likelihood does not converge")
-
-    def information(self, at: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the results of `maximum` for other parameters."""
-        beta, masses, values, cells, expected = self.fitted(at)
-        parts = np.hstack([self.design.scores(beta), np.eye(masses.size)[self.mass_of]])
-        scores = (self.given * cells) @ parts / values[:, None]
-        own = self.design.information(self.design.means(beta)[1], expected)
-        complete = scipy.linalg.block_diag(own, np.diag(masses))
-        lost = (parts.T * expected) @ parts - (scores.T * self.shares) @ scores
-        scores[:, beta.size :] -= masses
-        return beta, complete - lost, scores, expected
 
 
 def _given(design: Design, group: Group) -> Floats:
