@@ -99,7 +99,7 @@ def test_unequal_weights_lengthen_the_limits() -> None:
     assert weights.sum() ** 2 / (weights**2).sum() < records / 5
     spread = []
     for own in (None, weights):
-        again = repeated(found, answers, 8, 1, own)
+        again = repeated(found, answers, 24, 1, own)
         values = [each.distribution.table(["a"])[0] for each in again]
         spread.append(np.std(values, ddof=1))
     assert spread[1] > 1.5 * spread[0]

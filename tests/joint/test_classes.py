@@ -16,6 +16,7 @@ from tests.joint.simulated import (
     whole_table,
 )
 
+from deniable.channels import KeepOrReplace, RestrictedChannel
 from deniable.errors import DeniableError
 from deniable.estimation import consistent
 from deniable.joint import evidence as evidence_module
@@ -155,10 +156,16 @@ def test_parts_of_the_records_have_their_values_and_weights() -> None:
     assert model.log_densities(evidence.part_of(rows[:0])).shape == (0,)
 
 
-def test_clusters_are_units_unless_another_answer_divides_them() -> None:
+def test_clusters_are_units_only_with_impossible_combinations() -> None:
     data = dependent(50, (2, 3, 2))
     cluster, alone = answers_of(data, [*keeping([6], 0.5), *keeping([2], 0.5)], 1, [[0, 1], [2]])
-    assert [unit.names for unit in Evidence.of([cluster, alone]).units] == [("a", "b"), ("c",)]
+    columns = Evidence.of([cluster, alone])
+    assert [unit.names for unit in columns.units] == [("a",), ("b",), ("c",)]
+    assert [part.units for part in columns.parts] == [(0, 1), (2,)]
+    restricted = RestrictedChannel(KeepOrReplace.uniform(4, 0.5), np.arange(6) < 4)
+    whole = Evidence.of([replace(cluster, channel=restricted), alone])
+    assert [unit.names for unit in whole.units] == [("a", "b"), ("c",)]
+    assert whole.complete
     (divided,) = answers_of(data, keeping([4], 0.5), 1, [[0, 2]])
     apart = Evidence.of([cluster, divided])
     assert [unit.names for unit in apart.units] == [("a",), ("b",), ("c",)]

@@ -1,160 +1,169 @@
-"""A correction of latent classes by all pairs of units, on the table of all units.
+"""A correction of latent classes by responses to two clusters, on the table of all units.
 
 A few latent classes leave out some dependence of pairs, although pairs are estimable without bias.
-So the table of the model is moved towards the most likely distribution of each pair in turn, by EM
-steps of the pair's own likelihood: each cell is multiplied by the new over the old probability of
-its pair. The number of rounds is chosen on held-out responses. The result is the model times one
-factor per pair, so its interactions of three and more units come from the latent classes.
+So the table of the model takes steps of EM in turn: for the cells of each cluster, and for the
+pairs of columns of two clusters. A step multiplies the table by what the responses expect, over
+what it has. The number of rounds is chosen on held-out responses. The result is the model times a
+factor for each cluster and pair, so other interactions come from the latent classes.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import chain, combinations, islice, product
 
 import numpy as np
 
 from deniable.arrays import Flags, Floats, quotients
-from deniable.channels import ProductChannel
+from deniable.channels import Channel, ProductChannel
 from deniable.joint.classes import Singles
 from deniable.joint.evidence import Evidence
 from deniable.joint.stacking import Stacked
 
 MAX_TABLE = 1 << 21
 """Cells of the table of all units; larger tables are not formed, and not corrected."""
-MAX_PAIR = 1 << 20  # cells, and joint randomized values, of a pair
-MAX_ROUNDS = 12
-LEAST_GAIN = 1.0  # held-out log-likelihood that a further round gains
-INNER_STEPS = 3  # EM steps of a pair, before the table follows
+MAX_JOINT = 1 << 20  # cells, and joint randomized values, of two clusters
+MAX_ROUNDS = 16
 
-Pair = tuple[int, int]
+Units = tuple[int, ...]  # positions, in increasing order
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The joint randomized values of two units: their channel, and counts, shape (reports,)."""
+    """Joint randomized values about some units: their channel, and counts, shape (reports,)."""
 
-    channel: ProductChannel
+    channel: Channel
     counts: Floats
+    factors: tuple[Units, ...]  # the sets of units that get a factor
 
-    def likelihood(self, pair: Floats) -> float:
-        """Return the log-likelihood of a distribution of the `pair`, shape (cells,)."""
-        seen = self.counts > 0
-        return float(self.counts[seen] @ np.log(self.channel.reported(pair)[seen]))
+    def score(self, joint: Floats) -> float:
+        """Return the quadratic score of a distribution of the units, `joint`, of any shape.
 
-    def improved(self, pair: Floats) -> Floats:
-        """Return the distribution after some EM steps from a `pair`, a positive distribution."""
-        shares = self.counts / self.counts.sum()
-        for _ in range(INNER_STEPS):
-            reported = np.maximum(self.channel.reported(pair), 1e-300)
-            pair = pair * self.channel.expected(shares / reported)
-        return np.asarray(pair / pair.sum())
+        It is the sum over records.
+        """
+        reported = self.channel.reported(joint.reshape(-1))
+        return float(reported @ (2 * self.counts - self.counts.sum() * reported))
+
+    def expected(self, joint: Floats) -> Floats:
+        """Return the distribution after a step of EM from a positive one, `joint`."""
+        reported = np.maximum(self.channel.reported(joint.reshape(-1)), 1e-300)
+        ratio = self.channel.expected(self.counts / self.counts.sum() / reported)
+        return np.asarray(joint * ratio.reshape(joint.shape))
 
 
-def pair_of(table: Singles, pair: Pair) -> Floats:
-    """Return the distribution of two axes of a `table`, flat; the axes of the `pair` increase."""
-    i, j = pair
-    inner = math.prod(table.shape[j + 1 :])
-    values = table.reshape(-1, inner) @ np.ones(inner, table.dtype) if inner > 1 else table
-    outer = math.prod(table.shape[:i])
-    values = values.reshape(outer, -1)
-    values = np.ones(outer, table.dtype) @ values if outer > 1 else values
-    values = values.reshape(table.shape[i], -1, table.shape[j]).sum(axis=1, dtype=float)
-    return np.asarray(values.reshape(-1) / values.sum())
+def margin_of(table: Singles, units: Units) -> Floats:
+    """Return the distribution of some axes of a `table`, the `units`."""
+    first, last = units[0], units[-1]
+    values = table.reshape(-1, math.prod(table.shape[last + 1 :]))
+    values = values @ np.ones(values.shape[1], table.dtype)  # faster than `sum`
+    values = values.reshape(math.prod(table.shape[:first]), -1)
+    values = np.ones(len(values), table.dtype) @ values
+    others = tuple(at - first for at in range(first, last) if at not in units)
+    found = values.reshape(table.shape[first : last + 1]).sum(axis=others, dtype=float)
+    return np.asarray(found / found.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """`factors` of pairs of units, after some `rounds`, and the `misfit` of held-out responses.
+    """`factors` of clusters and pairs of units, after some `rounds`, and the held-out `misfit`.
 
-    The `misfit` is Pearson's statistic over its degrees of freedom, summed over the pairs of the
-    randomized values of complete parts. It is NaN if there are no such pairs.
+    The `misfit` is Pearson's statistic over its degrees of freedom, summed over the joint
+    randomized values of two clusters. It is NaN if records are not complete.
     """
 
-    factors: Mapping[Pair, Floats]
+    factors: Mapping[Units, Floats]
     rounds: int
     misfit: float
 
 
 def corrected(stacked: Stacked, evidence: Evidence) -> Correction:
-    """Return a factor for each pair of units, by which the table is multiplied.
+    """Return factors of clusters and pairs, by which the table is multiplied.
 
-    Each part of the records of the `stacked` model is held out: the table without it moves towards
-    the pairs of all other records. The number of rounds is the one with the largest likelihood of
-    held-out pairs, summed over all parts. There are no factors if the `evidence` is not complete,
-    or the table is too large.
+    Each part of the records of the `stacked` model is held out: the table without it takes rounds
+    with all other records. The number of rounds has the largest quadratic score of the held-out
+    responses, summed over all parts. It suits the errors of tables better than the likelihood,
+    which depends on rare values. There are no factors if the `evidence` is not complete, or the
+    table is too large.
     """
     parts = range(len(stacked.without))
-    held_out = [_pairs(evidence, stacked.fold == part) for part in parts]
+    held_out = [_counted(evidence, stacked.fold == part) for part in parts]
     cells = math.prod(unit.size for unit in evidence.units)
     if not held_out[0] or cells > MAX_TABLE:
-        without = [{pair: m.distribution(pair) for pair in held_out[0]} for m in stacked.without]
+        without = [{own: m.distribution(own) for own in held_out[0]} for m in stacked.without]
         return Correction({}, 0, _misfit(held_out, without))
-    training = (_pairs(evidence, stacked.fold != part) for part in parts)
+    training = (_counted(evidence, stacked.fold != part) for part in parts)
     tables = (model.table() for model in stacked.without)
-    runs = [_rounds(table, pairs, {}) for table, pairs in zip(tables, training, strict=True)]
-    best, rounds, chosen = -np.inf, 0, list[Mapping[Pair, Floats]]()
+    runs = [_rounds(table, counted, {}) for table, counted in zip(tables, training, strict=True)]
+    best, rounds, chosen = -np.inf, 0, list[Mapping[Units, Floats]]()
     for number, found in enumerate(islice(zip(*runs, strict=True), MAX_ROUNDS + 1)):
         reached = sum(
-            counted.likelihood(own[pair])
-            for pairs, own in zip(held_out, found, strict=True)
-            for pair, counted in pairs.items()
+            counted.score(own[units])
+            for part, own in zip(held_out, found, strict=True)
+            for units, counted in part.items()
         )
-        if reached < best + LEAST_GAIN:
+        if reached <= best:
             break
         best, rounds, chosen = reached, number, [*found]
-    factors: dict[Pair, Floats] = {}
-    for _ in islice(_rounds(stacked.model.table(), _pairs(evidence), factors), rounds):
+    factors: dict[Units, Floats] = {}
+    for _ in islice(_rounds(stacked.model.table(), _counted(evidence), factors), rounds):
         pass
     return Correction(factors, rounds, _misfit(held_out, chosen))
 
 
 def _misfit(
-    held_out: Sequence[Mapping[Pair, _Counted]], found: Sequence[Mapping[Pair, Floats]]
+    held_out: Sequence[Mapping[Units, _Counted]], found: Sequence[Mapping[Units, Floats]]
 ) -> float:
     statistic = degrees = 0.0
     for part, distributions in zip(held_out, found, strict=True):
-        for pair, own in part.items():
-            expected = own.counts.sum() * own.channel.reported(distributions[pair])
+        for units, own in part.items():
+            expected = own.counts.sum() * own.channel.reported(distributions[units].reshape(-1))
             statistic += float(quotients((own.counts - expected) ** 2, expected).sum())
             degrees += own.counts.size - 1
     return statistic / degrees if degrees else math.nan
 
 
-def _pairs(evidence: Evidence, chosen: Flags | slice = slice(None)) -> dict[Pair, _Counted]:
-    found: dict[Pair, _Counted] = {}
+def _counted(evidence: Evidence, chosen: Flags | slice = slice(None)) -> dict[Units, _Counted]:
+    """Return the counts about each cluster of several units, and about each pair of clusters."""
     if not evidence.complete:
-        return found
-    own = evidence.each_weight
-    for one, other in combinations(sorted(evidence.parts, key=lambda part: part.units), 2):
-        channel = ProductChannel((one.channel, other.channel))
-        if max(channel.size, channel.reports) <= MAX_PAIR:
-            codes = one.codes[chosen].astype(np.int64) * other.channel.reports + other.codes[chosen]
-            counts = np.bincount(codes, own[chosen], channel.reports).astype(float)
-            found[one.units[0], other.units[0]] = _Counted(channel, counts)
+        return {}
+    weights = evidence.each_weight[chosen]
+    parts, found = sorted(evidence.parts, key=lambda part: part.units), dict[Units, _Counted]()
+    sets = chain([(part,) for part in parts if len(part.units) > 1], combinations(parts, 2))
+    for own in sets:
+        channel: Channel = ProductChannel(tuple(part.channel for part in own))
+        codes = np.zeros(len(weights), dtype=np.int64)
+        for part in own:
+            codes = codes * part.channel.reports + part.codes[chosen]
+        units = tuple(chain.from_iterable(part.units for part in own))
+        factors = tuple(product(*(part.units for part in own))) if len(own) > 1 else (units,)
+        if max(channel.size, channel.reports) <= MAX_JOINT:
+            counts = np.bincount(codes, weights, channel.reports).astype(float)
+            found[units] = _Counted(channel, counts, factors)
     return found
 
 
 def _rounds(
-    table: Singles, pairs: Mapping[Pair, _Counted], factors: dict[Pair, Floats]
-) -> Iterator[dict[Pair, Floats]]:
-    """Improve all pairs of the `table` in rounds, and change the `factors` accordingly.
+    table: Singles, counted: Mapping[Units, _Counted], factors: dict[Units, Floats]
+) -> Iterator[dict[Units, Floats]]:
+    """Improve the `table` in rounds, and change the `factors` accordingly.
 
-    Yield after each round the distribution of each pair when the round reached it.
+    Yield after each round the distribution of each key of `counted` when the round reached it.
     """
     while True:
         found = {}
-        for pair, counted in pairs.items():
-            old = found[pair] = pair_of(table, pair)
-            ratio = quotients(counted.improved(old), old)
-            factors[pair] = factors.get(pair, 1.0) * ratio
-            multiply(table, pair, ratio)
+        for units, own in counted.items():
+            joint = found[units] = margin_of(table, units)
+            expected = own.expected(joint)
+            for axes in own.factors:
+                others = tuple(at for at, unit in enumerate(units) if unit not in axes)
+                ratio = quotients(expected.sum(axis=others), joint.sum(axis=others))
+                joint = joint * np.expand_dims(ratio, others)
+                factors[axes] = factors.get(axes, 1.0) * ratio
+                multiply(table, axes, ratio)
         yield found
 
 
-def multiply(table: Singles, pair: Pair, factor: Floats) -> None:
-    """Multiply a `table` by a `factor` over the cells of two of its axes, a `pair`."""
-    shape = [1] * table.ndim
-    for axis in pair:
-        shape[axis] = table.shape[axis]
+def multiply(table: Singles, units: Units, factor: Floats) -> None:
+    """Multiply a `table` by a `factor` over the cells of some of its axes, the `units`."""
+    shape = [size if at in units else 1 for at, size in enumerate(table.shape)]
     table *= factor.reshape(shape).astype(table.dtype)

@@ -1,4 +1,4 @@
-"""A joint distribution of all columns: latent classes, times a factor for each pair of units."""
+"""A joint distribution of all columns: latent classes, times factors of clusters and pairs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.arrays import Flags, Floats, Positions
 from deniable.errors import DeniableError
 from deniable.joint.classes import LatentClasses, Singles
-from deniable.joint.correction import Pair, multiply
+from deniable.joint.correction import Units, multiply
 from deniable.joint.evidence import outer
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 
@@ -25,23 +25,23 @@ FORMAT = "deniable-joint"
 class JointDistribution:
     """A distribution of all columns of a `domain` that answers each query consistently.
 
-    It is a mixture of classes, the `model`, within which `units` are independent: clusters or
-    single columns. With `factors`, by the positions of two units, it is this mixture times the
-    factor of each pair, over the table of all units. So each probability is at least 0, and all
-    tables agree. Without factors no table of all columns is formed.
+    It is a mixture of classes, the `model`, within which `units` are independent: single columns,
+    or clusters with impossible combinations. With `factors`, by the positions of some units, it is
+    this mixture times these factors, over the table of all units. So each probability is at least
+    0, and all tables agree. Without factors no table of all columns is formed.
     """
 
     domain: Domain
     units: tuple[Domain, ...]
     model: LatentClasses
-    factors: Mapping[Pair, Floats] = field(default_factory=dict)
+    factors: Mapping[Units, Floats] = field(default_factory=dict)
 
     @cached_property
     def _table(self) -> Singles:
         """The probabilities of all joint cells, with an axis for each unit."""
         table = self.model.table()
-        for pair, factor in self.factors.items():
-            multiply(table, pair, factor)
+        for units, factor in self.factors.items():
+            multiply(table, units, factor)
         table /= table.sum(dtype=float)
         return table
 
@@ -137,7 +137,8 @@ class JointDistribution:
             "weights": _rounded(self.model.weights),
             "conditionals": [_rounded(own) for own in self.model.conditionals],
             "factors": [
-                {"units": list(pair), "factor": _rounded(own)} for pair, own in self.factors.items()
+                {"units": list(at), "factor": _rounded(own.ravel())}
+                for at, own in self.factors.items()
             ],
         }
 
@@ -157,9 +158,8 @@ class JointDistribution:
             pairs = zip(own["conditionals"], shapes, strict=True)
             conditionals = [np.array(each, float).reshape(shape) for each, shape in pairs]
             for each in own["factors"]:
-                i, j = each["units"]
-                size = units[i].size * units[j].size
-                factors[i, j] = np.array(each["factor"], float).reshape(size)
+                own_shape = [units[at].size for at in each["units"]]
+                factors[tuple(each["units"])] = np.array(each["factor"], float).reshape(own_shape)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             why = f"{error} is missing" if isinstance(error, KeyError) else error
             raise DeniableError(f"joint.json: damaged or edited ({why}); make it again") from None

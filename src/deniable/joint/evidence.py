@@ -15,7 +15,7 @@ from deniable.records import Domain, connected
 from deniable.responses import Answers
 
 MAX_UNIT_CELLS = 1 << 15
-"""Cells of columns that were randomized together and have no structure within a class."""
+"""Cells of columns that were randomized together."""
 MAX_MERGED = 1 << 11
 """Joint randomized values of several parts; their probabilities serve all records."""
 
@@ -51,8 +51,8 @@ class Merged:
 class Evidence:
     """The randomized values of `records`, in parts that are independent given the original record.
 
-    Each of the `units` is a cluster of columns in all `parts`, or one column. Units are independent
-    within a latent class. `weights` have one positive number per record, or are None.
+    Each of the `units` is one column, or a cluster that has impossible combinations. Units are
+    independent within a latent class. `weights` have one positive number per record, or are None.
     """
 
     units: tuple[Domain, ...]
@@ -143,24 +143,27 @@ class Evidence:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether every record has one randomized value of each unit."""
-        return all(part.rows is None and len(part.units) == 1 for part in self.parts)
+        """Whether every record has one randomized value about each unit."""
+        places = [at for part in self.parts for at in part.units]
+        return len(places) == len({*places}) and all(part.rows is None for part in self.parts)
 
 
 def _units_of(answers: Sequence[Answers]) -> Iterator[Domain]:
-    domains = {name: each.cells.project([name]) for each in answers for name in each.cells.names}
-    sets = dict.fromkeys(each.cells.names for each in answers)
-    for group in connected(sets):
-        if group not in sets or len([own for own in sets if set(own) <= set(group)]) > 1:
-            yield from (domains[name] for name in group)
-            continue
-        unit = next(each.cells for each in answers if each.cells.names == group)
-        if unit.size > MAX_UNIT_CELLS:
+    sets = {each.cells.names: each for each in answers}
+    for each in sets.values():
+        if each.cells.size > MAX_UNIT_CELLS:
             raise DeniableError(
-                f"the cluster {' x '.join(group)} has {unit.size:,} cells; a joint distribution "
-                f"allows at most {MAX_UNIT_CELLS:,} per cluster. Estimate its tables instead"
+                f"the cluster {' x '.join(each.cells.names)} has {each.cells.size:,} cells; a "
+                f"joint distribution allows at most {MAX_UNIT_CELLS:,} per cluster. Estimate its "
+                "tables instead"
             )
-        yield unit
+    domains = {name: each.cells.project([name]) for each in answers for name in each.cells.names}
+    for group in connected(sets):
+        (*within,) = (each for own, each in sets.items() if {*own} <= {*group})
+        if len(within) == 1 and within[0].channel.possible_cells is not None:
+            yield within[0].cells
+        else:
+            yield from (domains[name] for name in group)
 
 
 def outer(factors: Sequence[Floats]) -> Floats:

@@ -81,7 +81,7 @@ def stack_classes(
 
 
 def _fitted(evidence: Evidence, classes: int, generator: np.random.Generator) -> LatentClasses:
-    if classes == 1 and evidence.complete:
+    if classes == 1 and evidence.complete and len(evidence.parts) == len(evidence.units):
         return LatentClasses.independent(evidence.margins)  # already the most likely ones
     return fit_classes(LatentClasses.near(evidence.margins, classes, generator), evidence)
 

@@ -19,7 +19,7 @@ from deniable.arrays import Floats
 from deniable.channels import ProductChannel
 from deniable.joint import Evidence, JointDistribution, LatentClasses, estimate_joint
 from deniable.plans import make_plan, make_questionnaire, plan_from_protocol
-from deniable.records import Microdata
+from deniable.records import Domain, Microdata
 from deniable.responses import Answers, Forms
 
 from reproduction.papers.multirr.queries import shared
@@ -145,10 +145,17 @@ def methods(
 
     They are about the original `data`. The `generator` draws a seed.
     """
-    evidence, seed = Evidence.of(answers), int(generator.integers(1 << 31))
-    independent = LatentClasses.independent(evidence.margins)
+    seed, units, margins = int(generator.integers(1 << 31)), list[Domain](), list[Floats]()
+    for each in answers if design in T_V else ():
+        counts = np.bincount(each.codes, minlength=each.channel.reports)
+        units.append(each.cells)
+        margins.append(estimation.consistent(counts, each.channel).proportions)
+    if design not in T_V:
+        evidence = Evidence.of(answers)
+        units, margins = [*evidence.units], evidence.margins
+    independent = LatentClasses.independent(margins)
     base = "rr_clusters" if design in T_V else "rr_independent"
-    yield base, JointDistribution(data.domain, evidence.units, independent).table
+    yield base, JointDistribution(data.domain, tuple(units), independent).table
     yield JOINT, estimate_joint(answers, data.domain, seed=seed).distribution.table
     if design == EVEN:
         records = Microdata(data.domain, tuple(each.codes for each in answers))
