@@ -24,6 +24,7 @@ MAX_TABLE = 1 << 21
 """Cells of the table of all units; larger tables are not formed, and not corrected."""
 MAX_JOINT = 1 << 20  # cells, and joint randomized values, of two clusters
 MAX_ROUNDS = 16
+BLOCK = 512  # cells that are multiplied at once
 
 Units = tuple[int, ...]  # positions, in increasing order
 
@@ -53,13 +54,16 @@ class _Counted:
 
 def margin_of(table: Singles, units: Units) -> Floats:
     """Return the distribution of some axes of a `table`, the `units`."""
-    first, last = units[0], units[-1]
-    values = table.reshape(-1, math.prod(table.shape[last + 1 :]))
-    values = values @ np.ones(values.shape[1], table.dtype)  # faster than `sum`
-    values = values.reshape(math.prod(table.shape[:first]), -1)
-    values = np.ones(len(values), table.dtype) @ values
-    others = tuple(at - first for at in range(first, last) if at not in units)
-    found = values.reshape(table.shape[first : last + 1]).sum(axis=others, dtype=float)
+    shape, outer, values = table.shape, 1, table
+    inner = math.prod(shape[units[-1] + 1 :])
+    if inner > 1:
+        values = table.reshape(-1, inner) @ np.ones(inner, table.dtype)  # faster than `sum`
+    for at, size in enumerate(shape[: units[-1]]):
+        if at in units:
+            outer *= size
+        else:
+            values = np.ones(size, table.dtype) @ values.reshape(outer, size, -1)
+    found = values.reshape([shape[at] for at in units]).astype(float)
     return np.asarray(found / found.sum())
 
 
@@ -166,4 +170,8 @@ def _rounds(
 def multiply(table: Singles, units: Units, factor: Floats) -> None:
     """Multiply a `table` by a `factor` over the cells of some of its axes, the `units`."""
     shape = [size if at in units else 1 for at, size in enumerate(table.shape)]
-    table *= factor.reshape(shape).astype(table.dtype)
+    sizes = np.cumprod(table.shape[::-1])[::-1]
+    first = int(np.searchsorted(-sizes, -BLOCK, side="right"))  # the last axes as one is faster
+    block = np.broadcast_to(factor.reshape(shape), (*shape[:first], *table.shape[first:]))
+    flat = block.reshape(*shape[:first], -1).astype(table.dtype)
+    table.reshape(*table.shape[:first], -1)[...] *= flat

@@ -49,7 +49,7 @@ class Merged:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The randomized values of `records`, in parts that are independent given the original record.
+    """The randomized values of `records`; `parts` are independent given the original record.
 
     Each of the `units` is one column, or a cluster that has impossible combinations. Units are
     independent within a latent class. `weights` have one positive number per record, or are None.
