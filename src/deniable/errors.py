@@ -26,6 +26,7 @@ EXTRAS = {
 """Extra that installs each optional package, by the name of the package in imports."""
 
 LONGEST = 60  # characters of a value that a message shows
+MOST = 8  # values of a list in a message
 
 
 def plain(text: str) -> str:
@@ -55,6 +56,12 @@ def shown(value: object, longest: int = LONGEST) -> str:
         return f"a value too large to be shown, of type {type(value).__name__}"
     text = plain(text)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return `texts` as a list for a message, with at most `MOST` of them."""
+    more = f" and {len(texts) - MOST} more" if len(texts) > MOST else ""
+    return ", ".join(map(shown, texts[:MOST])) + more
 
 
 class DeniableError(ValueError):

@@ -29,8 +29,8 @@ EVEN = np.full(4, 0.25)
 def test_epsilons_are_exact() -> None:
     # [rrba]'s p = .5 on 4, 8 and 16 even cells; Laplace at sensitivity 2.
     for cells, ratio in ((4, 5), (8, 9), (16, 17)):
-        release = RandomizedRelease(KeepOrReplace.uniform(cells, 0.5))
-        assert release.epsilon == pytest.approx(math.log(ratio), rel=1e-12)
+        channel = KeepOrReplace.uniform(cells, 0.5)
+        assert channel.epsilon == pytest.approx(math.log(ratio), rel=1e-12)
     assert LaplaceRelease(8.0).epsilon == 0.25
 
 

@@ -26,14 +26,12 @@ from deniable.channels.base import Channel
 from deniable.channels.dense import DenseChannel
 from deniable.channels.exact import ROW_SUM_TOLERANCE
 from deniable.channels.maps import MAX_DENSE
-from deniable.errors import ChannelError, DataError, named_types, shown
+from deniable.errors import ChannelError, DataError, listed, named_types, shown
 from deniable.files import written_whole
 from deniable.texts import text_of
 
 DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 FRACTION = re.compile(r"[+-]?\d{1,300}/\d{1,300}", re.ASCII)
-MAX_SHOWN = 5
-LONGEST_LISTED = 43
 MAX_COUNT = 2**53
 CORNER, CORNER_OF_REPORTS = "true category", "true category / report"
 OTHER_NAMES = '; if the columns are not the categories, write "report" in the first cell'
@@ -120,11 +118,11 @@ def _in_order(
     known = set(categories)
     if unknown := [name for name in found if name not in known]:
         raise DataError(
-            f"{file}: {_listed(unknown)} among the rows, but not in {where}; "
-            f"there are {_listed(categories)}{if_none_is_known * (len(unknown) == len(found))}"
+            f"{file}: {listed(unknown)} among the rows, but not in {where}; "
+            f"there are {listed(categories)}{if_none_is_known * (len(unknown) == len(found))}"
         )
     if missing := [category for category in categories if category not in found]:
-        raise DataError(f"{file}: no row for {_listed(missing)}; add it")
+        raise DataError(f"{file}: no row for {listed(missing)}; add it")
     ordered = ((name, *found[name]) for name in categories)
     return [(f"{file}: row {shown(name)} (line {line})", cells) for name, line, cells in ordered]
 
@@ -197,11 +195,6 @@ def _whole_number(row: str, column: str, text: str) -> int:
 
 def _refuse(row: str, column: str, text: str, problem: str, remedy: str) -> NoReturn:
     raise DataError(f"{row}, column {shown(column)} has {shown(text)}, {problem}; {remedy}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    first = ", ".join(shown(name, LONGEST_LISTED) for name in names[:MAX_SHOWN])
-    return first + (f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else "")
 
 
 @dataclass(frozen=True, eq=False)

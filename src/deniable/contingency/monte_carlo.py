@@ -84,11 +84,6 @@ class RandomizedRelease:
 
     channel: Channel
 
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of a randomized value, and therefore of the table."""
-        return self.channel.epsilon
-
     def estimated(self, reports: npt.ArrayLike) -> Floats:
         """Return estimated counts from counts of randomized values, `reports` ([rrba], (4)).
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable.arrays import Codes, Flags, Floats
-from deniable.errors import DataError, shown
+from deniable.errors import DataError, listed, shown
 from deniable.schema.column import Column
 from deniable.schema.faults import ABOVE, ABSENT, BELOW, ValidationErrors
 from deniable.schema.types import (
@@ -16,7 +16,6 @@ from deniable.schema.types import (
     alike,
     encoded,
     is_text,
-    listed,
     missing_values,
     plain_type,
     type_named,

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from deniable import __version__
-from deniable.errors import DataError, named_types, shown
+from deniable.errors import DataError, listed, named_types, shown
 from deniable.schema.column import MISSING
 from deniable.schema.evidence import MAX_COUNTED, ColumnEvidence
 from deniable.schema.faults import ValidationErrors
@@ -20,7 +20,6 @@ from deniable.schema.types import (
     STAND_INS,
     alike,
     is_text,
-    listed,
     number_text,
     quoted,
     quoted_list,

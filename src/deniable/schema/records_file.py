@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Flags, Floats, Positions
-from deniable.errors import DataError, DeniableError, shown
+from deniable.errors import DataError, DeniableError, listed, shown
 from deniable.records import Rule
 from deniable.sampling import KeyedDraws, Numbers, RandomnessSource
 from deniable.schema import formats
@@ -19,7 +19,7 @@ from deniable.schema.faults import OutsideBounds, ValidationErrors
 from deniable.schema.formats import PORTION, Piece, Source, open_source
 from deniable.schema.model import Schema
 from deniable.schema.passed import UniqueWeights, checked, refuse_excess
-from deniable.schema.types import listed, plain_type
+from deniable.schema.types import plain_type
 
 
 @dataclass(frozen=True, eq=False)

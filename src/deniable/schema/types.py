@@ -29,12 +29,6 @@ _ODD = ("Cc", "Cs", "Zl", "Zp")
 _REORDERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
-def listed(texts: Sequence[str], most: int = 8) -> str:
-    """Return `texts` as a list for a message, with at most `most` of them."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(map(shown, texts[:most])) + more
-
-
 def unfit(text: str) -> str:
     """Return the reason why a `text` cannot be a name or category, or an empty string."""
     if len(text.encode("utf-8", "replace")) > LONGEST_NAME:

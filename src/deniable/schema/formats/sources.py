@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable.errors import DataError, disk_errors, shown
+from deniable.errors import DataError, disk_errors, listed, shown
 from deniable.records import arrow_errors
 from deniable.schema.column import FileFormat
 from deniable.schema.faults import ValidationErrors
 from deniable.schema.formats.csv_text import CsvForm, CsvText
-from deniable.schema.types import is_text, listed, unfit
+from deniable.schema.types import is_text, unfit
 
 PORTION = 262_144  # records
 MAX_VALUES = 1 << 22  # of a batch of a wide file
