@@ -13,7 +13,7 @@ The truth is the distribution from which records are drawn. Protections are inde
 intervals of one are not: the standard error is the one between protections. `p` is of the two-sided
 test that the coverage is 95 %, adjusted by Holm over the kinds. The exit code is always 0.
 
-    python benchmarks/coverage.py --adult results/data/adult.parquet [--runs 400] [--epsilon 8]
+    python benchmarks/interval_coverage.py --adult results/data/adult.parquet [--runs 400] [--epsilon 8]
         [--formula "income ~ sex"] [--repetitions 10]
         [--kinds whatever scores likelihood model adult]
 """
