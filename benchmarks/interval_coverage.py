@@ -11,7 +11,8 @@ is split evenly, and counts the intervals that cover the true value. Kinds of in
 
 The truth is the distribution from which records are drawn. Protections are independent, and the
 intervals of one are not: the standard error is the one between protections. `p` is of the two-sided
-test that the coverage is 95 %, adjusted by Holm over the kinds. The exit code is always 0.
+test that the coverage is 95 %, adjusted by Holm over the kinds. Refused regressions are not
+`answered`. The exit code is always 0.
 
     python benchmarks/interval_coverage.py --adult results/data/adult.parquet [--runs 400] [--epsilon 8]
         [--formula "income ~ sex"] [--repetitions 10]
@@ -21,6 +22,7 @@ test that the coverage is 95 %, adjusted by Holm over the kinds. The exit code i
 import argparse
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ import scipy
 
 from deniable import Released, plan_from_protocol, randomize
 from deniable.contingency import holm
+from deniable.errors import NoAnswerError
 from deniable.randomized_response import protocol_from_epsilon
 from deniable.records import Attribute, Domain, Microdata
 
@@ -132,12 +135,17 @@ def main() -> int:
     warnings.simplefilter("ignore")
     for kind in given.kinds:
         run = kinds[kind]()
-        found = [run(np.random.default_rng([34, seed])) for seed in range(given.runs)]
-        shares = np.array([own.mean() for own in found])
-        error = shares.std(ddof=1) / np.sqrt(given.runs)
-        p = 2 * scipy.stats.t.sf(abs(shares.mean() - 0.95) / error, given.runs - 1)
-        rows.append((kind, epsilon, given.runs, sum(map(len, found)), shares.mean(), error, p))
-    names = ("kind", "epsilon", "protections", "intervals", "coverage", "standard_error", "p")
+        found = []
+        for seed in range(given.runs):
+            with suppress(NoAnswerError):
+                found.append(run(np.random.default_rng([34, seed])))
+        shares, number = np.array([own.mean() for own in found]), len(found)
+        error = shares.std(ddof=1) / np.sqrt(number)
+        p = 2 * scipy.stats.t.sf(abs(shares.mean() - 0.95) / error, number - 1)
+        of = sum(map(len, found))
+        rows.append((kind, epsilon, given.runs, number, of, shares.mean(), error, p))
+    names = ("kind", "epsilon", "protections", "answered", "intervals", "coverage")
+    names = (*names, "standard_error", "p")
     table = pd.DataFrame(rows, columns=names)
     table["p"] = holm(table["p"])
     print(table.to_string(index=False, float_format="{:.4f}".format))
