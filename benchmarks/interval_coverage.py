@@ -14,8 +14,8 @@ intervals of one are not: the standard error is the one between protections. `p`
 test that the coverage is 95 %, adjusted by Holm over the kinds. Refused regressions are not
 `answered`. The exit code is always 0.
 
-    python benchmarks/interval_coverage.py --adult results/data/adult.parquet [--runs 400] [--epsilon 8]
-        [--formula "income ~ sex"] [--repetitions 10]
+    python benchmarks/interval_coverage.py --adult results/data/adult.parquet [--runs 400]
+        [--epsilon 8] [--formula "income ~ sex"] [--repetitions 10]
         [--kinds whatever scores likelihood model adult]
 """
 
