@@ -21,7 +21,7 @@ LEAST_PROBABILITY = 1e-30  # of a randomized value in a class
 PRIOR = 1.0
 """Records that the prior adds to each class, distributed as the margins of the whole file."""
 SCATTER = 5.0  # records of the distributions from which classes are drawn at the start
-LEAST_GAIN = (0.01, 1e-4)
+LEAST_GAIN = (0.01, 1e-3)
 """A climb ends if a cycle of three steps gains less log-likelihood than the first number, and less
 than the second one times the gain over independence."""
 MAX_STEPS = 240
