@@ -1,6 +1,7 @@
 """Estimates from protected numbers: bias, standard errors, coverage and notes."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def estimates_of(
     generator: np.random.Generator,
 ) -> pd.DataFrame:
     values, counts = protect_numbers(mechanism, data, noise, generator)
-    return estimate_numbers(mechanism, data.with_values(values), counts)
+    return estimate_numbers(mechanism, replace(data, values=values), counts)
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 40.0])
@@ -178,7 +179,7 @@ def test_a_histogram_without_noise_gives_its_middles() -> None:
 def test_estimates_have_one_row_per_statistic(method: str) -> None:
     data, generator = numeric_file(), np.random.default_rng(1)
     values, counts = protect_numbers(mechanism_by(method), data, SeededNoise(generator), generator)
-    protected = data.with_values(values)
+    protected = replace(data, values=values)
     table = estimate_numbers(mechanism_by(method), protected, counts)
     assert list(table) == list(ESTIMATE_COLUMNS)
     assert not table.duplicated(["attribute", "statistic", "class", "from"]).any()

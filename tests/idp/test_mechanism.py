@@ -1,5 +1,6 @@
 """Domains, parameters and protection of numeric records."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,9 @@ def test_a_domain_factor_takes_the_largest_value() -> None:
     assert domains.lower.tolist() == [0, 0]
     np.testing.assert_array_equal(domains.upper, 1.5 * data.values.max(axis=0))
     with pytest.raises(DeniableError, match=r"'width' go from .* needs values of at least 0"):
-        domains_by_factor(data.with_values(data.values - 3), 1.5)
+        domains_by_factor(replace(data, values=data.values - 3), 1.5)
     with pytest.raises(DeniableError, match="all 0"):
-        domains_by_factor(data.with_values(0 * data.values), 1.5)
+        domains_by_factor(replace(data, values=0 * data.values), 1.5)
 
 
 def test_values_outside_a_domain_are_clipped() -> None:

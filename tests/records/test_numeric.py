@@ -40,14 +40,6 @@ def test_records_columns_and_classes() -> None:
         data.column("pay")
 
 
-def test_other_values_keep_classes_and_marks() -> None:
-    data = small()
-    masked = data.with_values(data.values + 1)
-    assert masked.column("age").tolist() == [18.5, 45, 61]
-    assert masked.labels.tolist() == data.labels.tolist()
-    assert masked.marks == {"data_source": "original"}
-
-
 def test_without_classes() -> None:
     data = NumericMicrodata(("a",), np.array([[1.0], [2], [3]]))
     assert data.labels.shape == data.class_counts().shape == (0,)

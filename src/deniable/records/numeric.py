@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ from deniable.errors import DataError
 from deniable.records import arrow
 from deniable.records.categorical import Microdata, encode, microdata_of
 from deniable.records.domain import Attribute, refuse_foreign_codes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ClassCodes = npt.NDArray[np.int8]
 
@@ -66,28 +63,6 @@ class NumericMicrodata(arrow.ArrowRecords):
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "labels", labels.astype(np.int8))
 
-    @classmethod
-    def of_frame(cls, frame: "pd.DataFrame", class_name: str = "") -> "NumericMicrodata":
-        """Return the records of a DataFrame of numbers, `frame`, with classes in `class_name`.
-
-        Raises `DataError` if a value is not a finite number, or the class attribute is absent.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> NumericMicrodata.of_frame(pd.DataFrame({"age": [17, 44]})).column("age")
-        array([17., 44.])
-        """
-        names = tuple(str(name) for name in frame.columns if name != class_name)
-        read = [arrow.column_of(frame, name, pa.float64()) for name in names]
-        columns = [column.to_numpy(zero_copy_only=False) for column in read]
-        values = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
-        if not class_name:
-            return cls(names, values)
-        texts = arrow.column_of(frame, class_name, pa.string()).dictionary_encode()
-        labels = texts.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return cls(names, values, class_name, tuple(texts.dictionary.to_pylist()), labels)
-
     def __len__(self) -> int:
         return len(self.values)
 
@@ -105,10 +80,6 @@ class NumericMicrodata(arrow.ArrowRecords):
     def class_counts(self) -> Counts:
         """Return the number of records in each class, shape (classes,)."""
         return np.bincount(self.labels, minlength=len(self.classes))
-
-    def with_values(self, values: npt.ArrayLike) -> "NumericMicrodata":
-        """Return the same records and classes with other `values`, (records, attributes)."""
-        return replace(self, values=np.asarray(values, dtype=np.float64))
 
     def select(self, names: Sequence[str]) -> "NumericMicrodata":
         """Return the records restricted to the attributes `names`, in this order, with classes."""

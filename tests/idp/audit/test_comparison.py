@@ -1,5 +1,7 @@
 """Test releases compared with the original records."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.idp.numeric_files import METHODS, mechanism_by, numeric_file, stated_domains
@@ -12,7 +14,9 @@ from deniable.sampling import SeededNoise
 
 def protected_by(method: str, data: NumericMicrodata) -> NumericMicrodata:
     mechanism, generator = mechanism_by(method), np.random.default_rng(1)
-    return data.with_values(protect_numbers(mechanism, data, SeededNoise(generator), generator)[0])
+    return replace(
+        data, values=protect_numbers(mechanism, data, SeededNoise(generator), generator)[0]
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -23,7 +27,7 @@ def test_original_statistics_are_compared_with_their_estimates(method: str) -> N
         np.random.default_rng(1),
     )
     values, counts = protect_numbers(mechanism, data, SeededNoise(generator), generator)
-    estimates = estimate_numbers(mechanism, data.with_values(values), counts)
+    estimates = estimate_numbers(mechanism, replace(data, values=values), counts)
     table = compare_estimates(mechanism, data, estimates, generator, redraws=3)
     assert len(table) == len(estimates)
     row = table[(table["attribute"] == "height") & (table["statistic"] == MEAN)].iloc[0]
@@ -70,9 +74,9 @@ def test_distances_depend_on_the_order_of_records() -> None:
     data, generator = numeric_file().select(["height"]), np.random.default_rng(1)
     mechanism = mechanism_by("dp", 30.0, domains=stated_domains("height"))
     values, _ = protect_numbers(mechanism, data, SeededNoise(generator), generator)
-    protected = data.with_values(values)
+    protected = replace(data, values=values)
     own = measure_utility(mechanism, data, protected, 1).set_index("measure")["value"]
     assert own["mean SSE"] < 0.1
-    reversed_order = protected.with_values(values[::-1])
+    reversed_order = replace(protected, values=values[::-1])
     other = measure_utility(mechanism, data, reversed_order, 1).set_index("measure")["value"]
     assert other["mean SSE"] > 1

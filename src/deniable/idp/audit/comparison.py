@@ -11,7 +11,7 @@ exact ones. Scores that grow slowly with the distance avoid this.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -76,7 +76,7 @@ def compare_estimates(
     noise, hits = SeededNoise(generator), np.zeros(len(true))
     for _ in range(redraws):
         values, noisy = protect_numbers(mechanism, original, noise, generator)
-        again = estimate_numbers(mechanism, original.with_values(values), noisy)
+        again = estimate_numbers(mechanism, replace(original, values=values), noisy)
         hits += again["ci_low_file"].to_numpy() - slack <= true
         hits -= again["ci_high_file"].to_numpy() + slack < true
     return table.assign(coverage=np.where(known, hits / redraws, np.nan), redraws=redraws)
