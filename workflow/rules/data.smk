@@ -88,7 +88,6 @@ rule fit_surrogate:
         manifest=plan.own("resources/datasets.yaml"),
     output:
         model="results/surrogates/{dataset}.json",
-        fidelity="results/surrogates/{dataset}_fidelity.csv",
     log:
         "results/logs/fit_surrogate/{dataset}.log",
     benchmark:
@@ -96,7 +95,6 @@ rule fit_surrogate:
     resources:
         **needs(MINUTES),
     params:
-        seed=plan.config.seed,
         code=lambda wildcards: plan.code("fit_surrogate.py"),
     message:
         "Fitting the surrogate of {wildcards.dataset}"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import scipy
 
 from deniable.arrays import Counts, Floats
@@ -63,7 +62,8 @@ def fit(data: NumericMicrodata, *, sha256: str = "") -> Copula:
     # Values of a sample depend on the last digits of a processor; expected values do not.
     in_order = np.broadcast_to(np.arange(float(len(data)))[:, None], (len(data), len(found)))
     alike = _records(copula, in_order)
-    gaps = [margin_distance(*pair) for pair in zip(_columns(data), _columns(alike), strict=True)]
+    pairs, compared = zip(_columns(data), _columns(alike), strict=True), scipy.stats.ks_2samp
+    gaps = [float(compared(*pair, method="asymp").statistic) for pair in pairs]
     missed = np.abs(expected_rank_correlations(copula) - wanted).max()
     provenance = {
         "records": len(data),
@@ -253,30 +253,3 @@ def rank_correlations(data: NumericMicrodata) -> Floats:
 
 def _columns(data: NumericMicrodata) -> list[npt.NDArray[Any]]:
     return [*data.values.T, *([data.labels] if data.classes else [])]
-
-
-def margin_distance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Return the Kolmogorov distance of samples `a` and `b`, the largest gap of distributions."""
-    compared: Callable[..., Any] = scipy.stats.ks_2samp
-    return float(compared(a, b, method="asymp").statistic)
-
-
-def fidelity(published: NumericMicrodata, drawn: NumericMicrodata) -> pd.DataFrame:
-    """Compare `drawn` records with `published` records of the same attributes and class.
-
-    The table has one row per attribute, then one per pair of attributes: kind ("margin" or
-    "rank_correlation"), attribute_1, attribute_2 (empty for one attribute), published and surrogate
-    (rank correlations; empty for one attribute), difference (Kolmogorov distance of marginal
-    distributions, or the surrogate's rank correlation less the published one).
-    """
-    names = [*published.names, *([published.class_name] if published.classes else [])]
-    columns = zip(names, _columns(published), _columns(drawn), strict=True)
-    rows: list[tuple[str, str, str, float, float, float]] = [
-        ("margin", name, "", np.nan, np.nan, margin_distance(a, b)) for name, a, b in columns
-    ]
-    true, found = rank_correlations(published), rank_correlations(drawn)
-    for i, j in itertools.combinations(range(len(names)), 2):
-        pair = (float(true[i, j]), float(found[i, j]))
-        rows.append(("rank_correlation", names[i], names[j], *pair, pair[1] - pair[0]))
-    head = ["kind", "attribute_1", "attribute_2", "published", "surrogate", "difference"]
-    return pd.DataFrame(rows, columns=head)

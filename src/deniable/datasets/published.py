@@ -1,7 +1,7 @@
 """Records of published files and of their surrogates, and schemas that describe them."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -84,22 +84,18 @@ def draw_surrogate(
 
 
 def fit_surrogate(
-    dataset: AnyDataset, origin: Path | str, model: Path | str, *, sha256: str, generator: Generator
-) -> Any:
+    dataset: AnyDataset, origin: Path | str, model: Path | str, *, sha256: str
+) -> None:
     """Fit the surrogate of a `dataset` to its published file `origin`, and write it to `model`.
 
-    It contains the `sha256` of the published file. The result is the distance between the file and
-    as many records, drawn by `generator`: the table of `surrogates.pairwise_total_variation` or of
-    `numeric_surrogates.fidelity`. Raises `DataError` if the file cannot be read or fitted.
+    The model has the `sha256` of the file, and the distance between the file and as many records of
+    the surrogate. Raises `DataError` if the file cannot be read or fitted.
     """
     data: Any = read_published(dataset, origin)
     if isinstance(dataset, Dataset):
         networks.write(model, surrogates.fit(data, sha256=sha256))
-        distance: Callable[..., Any] = surrogates.pairwise_total_variation
     else:
         copula.write(model, numeric_surrogates.fit(data, sha256=sha256))
-        distance = numeric_surrogates.fidelity
-    return distance(data, draw_surrogate(dataset, model, generator))
 
 
 def write_schema(

@@ -3,9 +3,8 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 
-from deniable.arrays import Counts
+from deniable.arrays import Counts, Floats
 from deniable.datasets.networks import BayesianNetwork, ConditionalTable, Configuration, rows_in_use
 from deniable.errors import DataError
 from deniable.records import Microdata
@@ -52,7 +51,7 @@ def fit(microdata: Microdata, *, sha256: str = "") -> BayesianNetwork:
         rows = {key: tuple(row) for key, row in zip(keys, probabilities, strict=True)}
         tables.append(ConditionalTable(domain.names[child], names, rows))
     drawn = sample(BayesianNetwork(domain, tuple(tables)), records, np.random.default_rng(0))
-    distance = pairwise_total_variation(microdata, drawn)["total_variation"]
+    distance = pairwise_total_variation(microdata, drawn)
     provenance = {
         "records": records,
         "sha256": sha256,
@@ -60,7 +59,7 @@ def fit(microdata: Microdata, *, sha256: str = "") -> BayesianNetwork:
         "min_support": MIN_SUPPORT,
         "min_cell": MIN_CELL,
         "mean_total_variation": round(float(distance.sum()) / max(1, len(distance)), 4),
-        "largest_total_variation": round(max(distance, default=0.0), 4),
+        "largest_total_variation": round(max(distance.tolist(), default=0.0), 4),
     }
     return BayesianNetwork(domain, tuple(tables), provenance)
 
@@ -173,14 +172,12 @@ def sample(network: BayesianNetwork, records: int, generator: np.random.Generato
     )
 
 
-def pairwise_total_variation(a: Microdata, b: Microdata) -> pd.DataFrame:
-    """Compare the two-way marginal distributions of two files, `a` and `b`.
+def pairwise_total_variation(a: Microdata, b: Microdata) -> Floats:
+    """Return the distances of the two-way marginal distributions of two files, `a` and `b`.
 
-    The table has one row per pair of attributes: attribute_1, attribute_2, total_variation (half
-    the sum of absolute differences, in 0 .. 1). Both files have the same domain, and records.
+    There is one for each pair of attributes: half the sum of absolute differences, in 0 .. 1. Both
+    files have the same domain, and records.
     """
-    rows = []
-    for pair in itertools.combinations(a.domain.names, 2):
-        difference = a.counts(pair) / len(a) - b.counts(pair) / len(b)
-        rows.append((*pair, float(np.abs(difference).sum()) / 2))
-    return pd.DataFrame(rows, columns=["attribute_1", "attribute_2", "total_variation"])
+    pairs = itertools.combinations(a.domain.names, 2)
+    gaps = (a.counts(pair) / len(a) - b.counts(pair) / len(b) for pair in pairs)
+    return np.array([float(np.abs(gap).sum()) / 2 for gap in gaps])
