@@ -11,7 +11,6 @@ from tests.channels.channel_cases import EVERY_CHANNEL, any_channels, exact_matr
 from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel
 from deniable.errors import DeniableError
 from deniable.privacy.amplification import (
-    breaching_prior,
     channel_of_parity,
     largest_parity,
     largest_posterior,
@@ -227,38 +226,6 @@ def test_impossible_parities_are_refused(size, eta):
 # -- beta-factor privacy, Theorem 3.2 in both directions -------------------------------------------
 
 
-def test_a_factor_is_guaranteed_at_the_parity_and_not_below():
-    assert breaching_prior(SKEWED, 5) is None
-    assert breaching_prior(SKEWED, 5 - F(1, 10**30)) is not None
-    assert breaching_prior(DenseChannel(np.eye(2)), 1e300) is not None
-    with pytest.raises(DeniableError, match="at least 1"):
-        breaching_prior(SKEWED, 0.5)
-
-
-@SEEDED
-@given(any_channels)
-def test_the_guaranteed_factor_is_guaranteed(channel):
-    if math.isfinite(channel.parity):
-        assert breaching_prior(channel, channel.parity) is None
-
-
-@SEEDED
-@given(
-    any_channels, st.fractions(1, 40, max_denominator=20), st.sampled_from(["largest", "smallest"])
-)
-def test_below_the_parity_a_prior_breaches(channel, beta, side):
-    parity = exact_parity(exact_matrix(channel))
-    found = breaching_prior(channel, beta, side)
-    if parity is not None and parity <= beta:
-        assert found is None
-        return
-    assert sum(found.prior) == 1
-    assert min(found.prior) > 0
-    posterior = exact_posterior(channel, found.prior, found.members, found.report)
-    assert found.ratio == posterior / found.prior_probability
-    assert found.ratio > beta if side == "largest" else found.ratio < 1 / beta
-
-
 def test_approaching_priors_by_hand():
     # Report 2 has the column (1, 2, 5)/8: heavy on 0, the ratio is that of 2. With a = 9/10:
     # 5 / (.9 + .05 (2 + 5)) = 5/1.25 = 4, the prior of (3.12).
@@ -313,7 +280,6 @@ def test_one_category_has_nothing_to_learn():
     one = DenseChannel(np.eye(1))
     assert witness(one, 0.1, 0.2) is None
     assert witness(one, 0.1, 0.2) is None
-    assert breaching_prior(one, 1) is None
     with pytest.raises(DeniableError, match="one category"):
         prior_approaching_parity(one, 0.5)
 
@@ -331,13 +297,11 @@ def test_witnesses_of_other_reports_by_hand():
     assert (found.members, found.report) == ((0,), 0)
     assert found.ratio == 4 / (F(9, 10) + F(1, 20) * (2 + 4))
     # One report tells nothing.
-    assert breaching_prior(DenseChannel(np.ones((3, 1))), 1) is None
     assert witness(DenseChannel(np.ones((3, 1))), 0.1, 0.11) is None
 
 
 def test_a_constant_channel_tells_nothing():
     constant = DenseChannel(np.full((3, 3), 1 / 3))
-    assert breaching_prior(constant, 1) is None
     assert prior_approaching_parity(constant, 0.9).ratio == 1
 
 

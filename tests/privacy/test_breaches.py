@@ -21,7 +21,6 @@ from deniable.privacy.amplification import channel_of_parity
 from deniable.privacy.breaches import (
     extreme_factors,
     find_breaches,
-    permits_breach,
     worst_set,
 )
 
@@ -193,35 +192,32 @@ def test_breaches_in_fractions_and_those_of_the_complement(case, rho_1, rho_2, d
 # -- the worst set ---------------------------------------------------------------------------------
 
 
-def exact_worst(channel, prior, rho, upward):
-    """The extreme posterior over all sets below (upward) or above rho, by enumeration."""
+def exact_worst(channel, prior, rho):
+    """The largest posterior over all sets below rho, by enumeration."""
     values = [
         posterior
         for members in all_sets(channel.size)
-        if (
-            sum(prior[u] for u in members) < rho if upward else sum(prior[u] for u in members) > rho
-        )
+        if sum(prior[u] for u in members) < rho
         for posterior in exact_posterior(channel, prior, members)
         if posterior is not None
     ]
-    return (max if upward else min)(values, default=None)
+    return max(values, default=None)
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(channels_with_priors(dense_channels(5) | rectangular_channels(4) | st.just(THREE)), RHO)
 def test_the_worst_sets_are_those_of_all_sets(case, rho):
     channel, prior = case
-    for upward, direction in ((True, "upward"), (False, "downward")):
-        expected = exact_worst(channel, prior, rho, upward)
-        found = worst_set(channel, prior, rho, direction)
-        if found is None:  # no set below rho but sets of probability 0; no set above but all
-            assert expected in ((None, 0) if upward else (None, 1))
-            continue
-        assert found.exact
-        assert found.bound == found.posterior == pytest.approx(float(expected), abs=1e-12)
-        mass = sum(prior[u] for u in found.members)
-        assert mass < rho if upward else mass > rho
-        assert found.prior_probability == pytest.approx(float(mass), abs=1e-15)
+    expected = exact_worst(channel, prior, rho)
+    found = worst_set(channel, prior, rho)
+    if found is None:  # no set below rho but sets of probability 0
+        assert expected in (None, 0)
+        return
+    assert found.exact
+    assert found.bound == found.posterior == pytest.approx(float(expected), abs=1e-12)
+    mass = sum(prior[u] for u in found.members)
+    assert mass < rho
+    assert found.prior_probability == pytest.approx(float(mass), abs=1e-15)
 
 
 @settings(deadline=None, max_examples=60, derandomize=True)
@@ -232,9 +228,11 @@ def test_a_breach_is_permitted_if_some_set_has_one(case, rho_1, rho_2):
     found = [
         find_breaches(channel, prior, members, rho_1, rho_2) for members in all_sets(channel.size)
     ]
-    for direction in ("upward", "downward"):
-        expected = any(getattr(each, direction) for each in found)
-        assert permits_breach(channel, prior, rho_1, rho_2, direction) is expected
+    worst = worst_set(channel, prior, rho_1)
+    permitted = worst is not None and bool(
+        find_breaches(channel, prior, worst.members, rho_1, rho_2).upward
+    )
+    assert permitted is any(each.upward for each in found)
 
 
 def random_case(size, seed, decimals):
@@ -268,14 +266,6 @@ def test_beyond_forty_categories_the_answer_is_bracketed():
     assert found.posterior <= found.bound < found.posterior + 0.02
     assert found.prior_probability < 0.1
     assert found.posterior == posterior_of_set(channel, prior, found.members)[found.report]
-    low = worst_set(channel, prior, 0.9, "downward")
-    assert low.bound <= low.posterior
-    assert low.prior_probability > 0.9
-    # What the bound excludes is excluded, what the set attains is permitted, else it is open.
-    between = (found.posterior + found.bound) / 2
-    assert permits_breach(channel, prior, 0.1, found.posterior - 1e-6) is True
-    assert permits_breach(channel, prior, 0.1, between) is None
-    assert permits_breach(channel, prior, 0.1, found.bound + 1e-6) is False
 
 
 def test_the_bracket_holds_the_exact_answer(monkeypatch):
@@ -302,14 +292,12 @@ def test_a_set_at_the_limit_is_not_below_it():
     assert len(worst_set(channel, [0.1] * 10, 0.3).members) == 2
     assert len(worst_set(channel, [0.1] * 10, 0.31).members) == 3
     assert worst_set(channel, [0.1] * 10, 0.1) is None
-    assert worst_set(channel, [0.1] * 10, 0.9, "downward") is None
-    assert len(worst_set(channel, [0.1] * 10, 0.7, "downward").members) == 8
 
 
 def test_products_are_searched_too():
     pair = ProductChannel((HALVES, HALVES))
     prior = [F(1, 9), F(2, 9), F(2, 9), F(4, 9)]
-    expected = exact_worst(pair, prior, F(1, 4), True)
+    expected = exact_worst(pair, prior, F(1, 4))
     assert worst_set(pair, prior, F(1, 4)).posterior == pytest.approx(float(expected))
 
 

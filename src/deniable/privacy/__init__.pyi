@@ -5,7 +5,6 @@ from .allocation import (
 )
 from .amplification import (
     Side as Side,
-    breaching_prior as breaching_prior,
     channel_of_parity as channel_of_parity,
     largest_parity as largest_parity,
     largest_posterior as largest_posterior,
@@ -32,7 +31,6 @@ from .breaches import (
     WorstSet as WorstSet,
     extreme_factors as extreme_factors,
     find_breaches as find_breaches,
-    permits_breach as permits_breach,
     worst_set as worst_set,
 )
 from .requirement import (

@@ -32,9 +32,9 @@ from deniable.channels import (
     thresholds,
 )
 from deniable.errors import DeniableError, named_types, refuse_unknown
-from deniable.privacy.breaches import Direction
 from deniable.privacy.requirement import parity_of_breach
 
+Direction = Literal["upward", "downward"]
 Side = Literal["largest", "smallest"]
 
 
@@ -170,31 +170,13 @@ def prior_approaching_parity(channel: Channel, mass: Number, side: Side = "large
     often. For the `side` "smallest" the two categories are exchanged, and the ratio tends to 1 /
     parity. The `channel` has 2 to 4,096 categories.
     """
+    refuse_unknown("side", side, get_args(Side))
     report, most, least, column = _decisive(channel, channel.exact_parity)
-    heavy, category = _roles(most, least, side)
-    return _weighted(column, report, heavy, category, proportion(mass, "the mass"))
-
-
-def breaching_prior(channel: Channel, beta: Number, side: Side = "largest") -> Witness | None:
-    """Return a prior of the form (3.12) under which a ratio is above `beta`, or below 1 / beta.
-
-    The ratio is above `beta` for the `side` "largest", and below 1 / beta for "smallest". The
-    result is None if the `channel`, of 2 to 4,096 categories, has beta-factor privacy, beta >= 1
-    ([pram], Theorem 3.2).
-    """
-    # A float means its decimal text or its own value, the larger of both.
-    parity, factor = channel.exact_parity, max(as_written(beta), Fraction(beta))
-    if factor < 1:
-        raise DeniableError(f"beta is {beta}; a factor is at least 1")
-    if parity is not None and parity <= factor:
-        return None
-    report, most, least, column = _decisive(channel, parity)
-    heavy, category = _roles(most, least, side)
-    # With mass a the mean is m + a (h - m): h is the heavy category's entry, m the others' mean.
-    mean = (sum(column) - column[heavy]) / (channel.size - 1)
-    target = column[category] / factor if side == "largest" else column[category] * factor
-    enough = (target - mean) / (column[heavy] - mean)
-    return _weighted(column, report, heavy, category, (max(enough, Fraction()) + 1) / 2)
+    heavy, category = (least, most) if side == "largest" else (most, least)
+    weight = proportion(mass, "the mass")
+    prior = [(1 - weight) / (channel.size - 1)] * channel.size
+    prior[heavy] = weight
+    return _given(prior, (category,), report, column)
 
 
 def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -220,20 +202,6 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
         if exact_ratio(column[most], column[least]) == parity and column[most]:
             return report, most, least if least != most else (most + 1) % channel.size, column
     raise AssertionError("some column attains the parity")  # it is the maximum over the columns
-
-
-def _roles(most: int, least: int, side: Side) -> tuple[int, int]:
-    """Return the category with the mass, and the category with the ratio."""
-    refuse_unknown("side", side, get_args(Side))
-    return (least, most) if side == "largest" else (most, least)
-
-
-def _weighted(
-    column: list[Fraction], report: int, heavy: int, category: int, mass: Fraction
-) -> Witness:
-    prior = [(1 - mass) / (len(column) - 1)] * len(column)
-    prior[heavy] = mass
-    return _given(prior, (category,), report, column)
 
 
 def _given(

@@ -17,16 +17,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel, Number, Prior, exact_distribution, proportion, thresholds
-from deniable.errors import ChannelError, named_types, refuse_unknown
-
-Direction = Literal["upward", "downward"]
+from deniable.errors import ChannelError, named_types
 
 UNSURE = 1e-9
 """If a float is closer to a threshold than this, rational numbers decide."""
@@ -55,10 +53,10 @@ class Breach:
 
 @dataclass(frozen=True)
 class WorstSet:
-    """The set with the most extreme posterior, among all unlikely (downward: likely) sets.
+    """The set with the largest posterior, among all unlikely sets.
 
     It has the codes `members`, the `prior_probability`, and the `posterior` given the randomized
-    value `report`. No such set has a posterior beyond `bound`. The set attains it if `exact`.
+    value `report`. No such set has a posterior above `bound`. The set attains it if `exact`.
     """
 
     members: tuple[int, ...]
@@ -106,53 +104,29 @@ def find_breaches(
     if probability < low:
         upward = _reports_above(posterior, high, exact, chosen, channel)
     elif probability > high:
-        downward = _reports_above(1 - posterior, 1 - low, exact, _others(channel, chosen), channel)
+        others = tuple(u for u in range(channel.size) if u not in chosen)
+        downward = _reports_above(1 - posterior, 1 - low, exact, others, channel)
     return Breach(float(probability), posterior, upward, downward)
 
 
-def worst_set(
-    channel: Channel, prior: Prior, rho: Number, direction: Direction = "upward"
-) -> WorstSet | None:
+def worst_set(channel: Channel, prior: Prior, rho: Number) -> WorstSet | None:
     """Return the set of `prior` probability below `rho` with the largest posterior.
 
     An upward rho-to-rho_2 breach of some Q through the `channel` exists under this prior if and
-    only if that posterior is above rho_2. The knapsack for each randomized value is exact for up to
-    40 categories of positive prior. Otherwise the result is a greedy set with the bound of the
-    fractional knapsack. It is None if no category has a positive prior probability below rho. The
-    `direction` "downward" means the set of probability above rho with the smallest posterior: the
-    complement of the set below 1 - rho with the largest posterior ([pram], after Definition 3.1).
+    only if that posterior is above rho_2. The complement has the smallest posterior of all sets of
+    probability above 1 - rho ([pram], after Definition 3.1). The knapsack for each randomized value
+    is exact for up to 40 categories of positive prior. Otherwise the result is a greedy set with
+    the bound of the fractional knapsack. It is None if no category has a positive prior probability
+    below rho.
     """
-    exact, up = exact_distribution(channel.size, prior), direction == "upward"
-    refuse_unknown("direction", direction, get_args(Direction))
-    limit = proportion(rho, "rho_1" if up else "rho_2")
-    found = _largest_posterior_below(channel.matrix(), exact, limit if up else 1 - limit)
+    exact = exact_distribution(channel.size, prior)
+    found = _largest_posterior_below(channel.matrix(), exact, proportion(rho, "rho_1"))
     if found is None:
         return None
     members, report, bound, attained = found
-    if not up:
-        members, bound = _others(channel, members), 1 - bound
     posterior = float(_posterior(channel, exact, members)[report])
     mass = float(sum((exact[u] for u in members), Fraction()))
     return WorstSet(members, report, mass, posterior, posterior if attained else bound, attained)
-
-
-def permits_breach(
-    channel: Channel, prior: Prior, rho_1: Number, rho_2: Number, direction: Direction = "upward"
-) -> bool | None:
-    """Return whether some Q has a breach under the `prior`; None if undecided.
-
-    For `channel`, `rho_1` and `rho_2` see `find_breaches`. The `direction` is "upward" or
-    "downward". The answer may be undecided only for more than 40 categories; see `worst_set`.
-    """
-    low, high = thresholds(rho_1, rho_2)
-    up = direction == "upward"
-    if (worst := worst_set(channel, prior, low if up else high, direction)) is None:
-        return False
-    found = find_breaches(channel, prior, worst.members, low, high)
-    if found.upward if up else found.downward:
-        return True
-    within = worst.bound <= high if up else worst.bound >= low
-    return False if worst.exact or within else None
 
 
 def extreme_factors(channel: Channel, prior: Prior) -> tuple[Factor, Factor]:
@@ -209,10 +183,6 @@ def _reports_above(
         joint = [p * q for p, q in zip(prior, channel.exact_column(report), strict=True)]
         above[report] = sum((joint[u] for u in members), Fraction()) > threshold * sum(joint)
     return tuple(np.flatnonzero(above).tolist())
-
-
-def _others(channel: Channel, members: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted(set(range(channel.size)).difference(members)))
 
 
 def _largest_posterior_below(

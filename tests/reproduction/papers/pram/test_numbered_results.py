@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from deniable import privacy
 from deniable.channels import Channel, DenseChannel, ProductChannel
+from deniable.privacy import prior_approaching_parity
 from deniable.privacy.breaches import Breach, find_breaches
 
 from reproduction.papers.pram import numbered_results as pram_results
@@ -45,6 +47,10 @@ def _of_smaller_sets(*given: object) -> Breach:
     return found if len(members) == 1 else replace(found, upward=(), downward=())
 
 
+def _at_half_the_mass(channel: Channel, mass: Fraction, side: privacy.Side) -> object:
+    return prior_approaching_parity(channel, mass / 2, side)
+
+
 WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
     "(1.2)": (Channel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
     "(1.3)": (Channel, "covariance", lambda self, pi, n: np.diag(pi) / n),
@@ -62,8 +68,8 @@ WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
     "(3.5)": (privacy, "largest_parity", lambda low, high: 50.0),
     "(3.5) necessary": (privacy, "witness", lambda channel, low, high, direction: None),
     "(3.7)": (Channel, "posterior", lambda self, prior: self.matrix()),
-    "(3.14) ratio": (privacy, "permits_breach", lambda *_, **__: True),
-    "(3.14) only if": (privacy, "breaching_prior", lambda channel, beta, side: None),
+    "(3.14) ratio": (privacy, "find_breaches", lambda *_: Breach(0.5, np.ones(3), (0,), ())),
+    "(3.14) only if": (privacy, "prior_approaching_parity", _at_half_the_mass),
     "4": (ProductChannel, "estimate", lambda self, counts, *_: np.asarray(counts) / np.sum(counts)),
 }
 
