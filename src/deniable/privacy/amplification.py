@@ -34,7 +34,6 @@ from deniable.channels import (
 from deniable.errors import DeniableError, named_types, refuse_unknown
 from deniable.privacy.requirement import parity_of_breach
 
-Direction = Literal["upward", "downward"]
 Side = Literal["largest", "smallest"]
 
 
@@ -73,28 +72,23 @@ def largest_parity(rho_1: Number, rho_2: Number) -> float:
     return rounded_down(parity_of_breach(rho_1, rho_2))
 
 
-def witness(
-    channel: Channel, rho_1: Number, rho_2: Number, direction: Direction = "upward"
-) -> Witness | None:
+def witness(channel: Channel, rho_1: Number, rho_2: Number) -> Witness | None:
     """Return an exact breach; None if no prior and set has one ([pram], Theorem 3.1).
 
     Upward breaches from `rho_1` to `rho_2`, and downward breaches, are impossible if and only if
     the parity is at most `largest_parity`. At equality there is none, because the inequalities of
     Definition 3.1 are strict. With weak inequalities, as in its source, a prior probability of
-    rho_1 reaches rho_2.
+    rho_1 reaches rho_2. A downward breach is an upward (1 - rho_2)-to-(1 - rho_1) breach of the
+    complement.
 
     The category that gives the decisive randomized value most often has a prior between the least
     that reaches rho_2 and rho_1. The category that gives it least often has nearly all of the rest.
-    The `channel` has at most 4,096 categories, and 0 < `rho_1` < `rho_2` < 1. The `direction`
-    "downward" means the upward (1 - rho_2)-to-(1 - rho_1) breach of the complement.
+    The `channel` has at most 4,096 categories, and 0 < `rho_1` < `rho_2` < 1.
     """
     low, high = thresholds(rho_1, rho_2)
-    refuse_unknown("direction", direction, get_args(Direction))
     parity = channel.exact_parity
     if parity is not None and parity <= parity_of_breach(low, high):
         return None
-    if direction == "downward":
-        low, high = 1 - high, 1 - low
     report, most, least, column = _decisive(channel, parity)
     # (1) m P > high (m P + (1 - m) p), with P and p the largest and smallest entry.
     enough = high * column[least] / ((1 - high) * column[most] + high * column[least])
@@ -106,9 +100,7 @@ def witness(
     prior = [share / others if others else Fraction()] * channel.size
     prior[most] = mass
     prior[least] = 1 - mass - (share if others else 0)
-    upward = direction == "upward"
-    members = tuple(u for u in range(channel.size) if (u == most) == upward)
-    return _given(prior, members, report, column)
+    return _given(prior, most, report, column)
 
 
 @named_types
@@ -176,7 +168,7 @@ def prior_approaching_parity(channel: Channel, mass: Number, side: Side = "large
     weight = proportion(mass, "the mass")
     prior = [(1 - weight) / (channel.size - 1)] * channel.size
     prior[heavy] = weight
-    return _given(prior, (category,), report, column)
+    return _given(prior, category, report, column)
 
 
 def _bound_arguments(prior: npt.ArrayLike, parity: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -204,10 +196,8 @@ def _decisive(channel: Channel, parity: Fraction | None) -> tuple[int, int, int,
     raise AssertionError("some column attains the parity")  # it is the maximum over the columns
 
 
-def _given(
-    prior: list[Fraction], members: tuple[int, ...], report: int, column: list[Fraction]
-) -> Witness:
-    """Return the set with its posterior given a randomized value with this column."""
+def _given(prior: list[Fraction], category: int, report: int, column: list[Fraction]) -> Witness:
+    """Return the category with its posterior given a randomized value with this column."""
     joint = [p * q for p, q in zip(prior, column, strict=True)]
-    before, within = (sum((own[u] for u in members), Fraction()) for own in (prior, joint))
-    return Witness(tuple(prior), members, report, before, within / sum(joint, Fraction()))
+    posterior = joint[category] / sum(joint, Fraction())
+    return Witness(tuple(prior), (category,), report, prior[category], posterior)

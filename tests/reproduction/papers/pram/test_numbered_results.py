@@ -66,7 +66,7 @@ WRONG: dict[str, tuple[object, str, Callable[..., object]]] = {
     "(3.3) duality": (privacy, "find_breaches", _of_smaller_sets),
     "(3.4)": (Channel, "parity", property(lambda self: 6.0)),
     "(3.5)": (privacy, "largest_parity", lambda low, high: 50.0),
-    "(3.5) necessary": (privacy, "witness", lambda channel, low, high, direction: None),
+    "(3.5) necessary": (privacy, "witness", lambda channel, low, high: None),
     "(3.7)": (Channel, "posterior", lambda self, prior: self.matrix()),
     "(3.14) ratio": (privacy, "find_breaches", lambda *_: Breach(0.5, np.ones(3), (0,), ())),
     "(3.14) only if": (privacy, "prior_approaching_parity", _at_half_the_mass),

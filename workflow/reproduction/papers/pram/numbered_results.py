@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -199,23 +198,18 @@ TENTHS = [table for table in tables_of(10, 3) if min(table) > 0]
 EXTREME = [(1, 1, 98), (98, 1, 1), (1, 98, 1), (1, 49, 50), (49, 1, 50)]
 PRIORS = [tuple(Fraction(n, sum(table)) for n in table) for table in [*TENTHS, *EXTREME]]
 """A grid of positive priors over three categories."""
-DIRECTIONS: tuple[Literal["upward", "downward"], ...] = ("upward", "downward")
 SIDES: tuple[privacy.Side, ...] = ("largest", "smallest")
 WIDE = (Fraction(1, 4), Fraction(1, 2))  # breached on the grid
 LOWS = (Fraction(1, 90), Fraction(1, 10), Fraction(1, 8))
 SETS = [members for size in (1, 2) for members in itertools.combinations(range(3), size)]
 
 
-def _has_breach(
-    channel: Channel,
-    prior: Sequence[Fraction],
-    low: Fraction,
-    high: Fraction,
-    direction: str = "upward",
-) -> bool:
-    """Return whether some set has a breach in this direction."""
-    found = (privacy.find_breaches(channel, prior, members, low, high) for members in SETS)
-    return any(getattr(each, direction) for each in found)
+def _breached(
+    channel: Channel, prior: Sequence[Fraction], low: Fraction, high: Fraction
+) -> tuple[bool, bool]:
+    """Return whether some set has an upward breach, and whether some set has a downward one."""
+    found = [privacy.find_breaches(channel, prior, members, low, high) for members in SETS]
+    return any(each.upward for each in found), any(each.downward for each in found)
 
 
 def _beliefs_and_breaches() -> Iterator[Row]:
@@ -243,18 +237,21 @@ def _beliefs_and_breaches() -> Iterator[Row]:
     yield "(3.4)", len(gammas), float(wrong), f"η = {CHANNEL.parity:g}"
 
     broken = [
-        _has_breach(channel, prior, low, high, direction)
+        direction
         for low, high in BREACHES
         for channel in [privacy.channel_of_parity(3, privacy.largest_parity(low, high))]
-        for prior, direction in itertools.product(PRIORS, DIRECTIONS)
+        for prior in PRIORS
+        for direction in _breached(channel, prior, low, high)
     ]
     breaches = sum(broken)
     yield "(3.5)", len(broken), float(breaches), f"breaches at the bound of (3.5): {breaches}"
 
-    beyond = [
-        (privacy.channel_of_parity(3, privacy.largest_parity(*of) * 1.01), *of) for of in BREACHES
+    every = [
+        privacy.witness(channel, *ends)
+        for low, high in BREACHES
+        for channel in [privacy.channel_of_parity(3, privacy.largest_parity(low, high) * 1.01)]
+        for ends in ((low, high), (1 - high, 1 - low))  # upward, and downward of complements
     ]
-    every = [privacy.witness(*each, way) for each, way in itertools.product(beyond, DIRECTIONS)]
     shown = "none"
     if first := every[0]:
         shown = f"{float(first.prior_probability):.4g} → {float(first.posterior):.4g}"
@@ -302,7 +299,7 @@ def _parities() -> Iterator[Row]:
     broken = sum(most > high or least < low for most, least in factors)
     yield "(3.14) if", len(factors), float(broken), f"β = η = {eta:g}: no breach"
     ends = [(prior, low, low * Fraction(eta)) for prior in PRIORS for low in LOWS]
-    breaches = sum(_has_breach(CHANNEL, *each) for each in ends)
+    breaches = sum(_breached(CHANNEL, *each)[0] for each in ends)
     yield "(3.14) ratio", len(ends), breaches, f"breaches: {breaches}"
 
     betas = (1.0, 2.0, eta * (1 - 1e-9))
