@@ -21,7 +21,6 @@ from deniable.channels import log_rounded_up, product_of_ratios
 from deniable.errors import DeniableError, refuse_unknown
 from deniable.records import Domain
 from deniable.rrba.tables import (
-    Form,
     Rule,
     Update,
     claimed_epsilon,
@@ -120,10 +119,7 @@ class CollectionDesign:
     @property
     def rule(self) -> Rule:
         """The rule by which answers determine the q of the next block."""
-        if self.floor is None:
-            return Rule("none")
-        form: Form = "projected" if self.floor or self.update == "pooled" else "printed"
-        return Rule(self.update, form, self.floor)
+        return Rule("none") if self.floor is None else Rule(self.update, self.floor)
 
     @cached_property
     def asked(self) -> tuple[View, ...]:

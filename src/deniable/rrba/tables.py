@@ -35,7 +35,6 @@ from deniable.estimation import euclidean_projection
 Update = Literal["pooled", "first_version", "second_version"]
 """The estimate for the next q: from all answers so far, or by a version of Algorithm 1."""
 Basis = Literal["none", Update]
-Form = Literal["printed", "projected"]
 
 DIVERGENCE_THRESHOLD = 1e6
 """A table with a larger entry has diverged. It is not updated, because floats would overflow."""
@@ -55,37 +54,28 @@ class Rule:
     - ``pooled``: (4) with all counts so far, and the average of their tables. It is unbiased, and
       corrects the first version.
 
-    In the `form` ``projected`` the table is the closest distribution with cells of at least `floor`
-    / cells, for a floor in [0, 1]. The floor bounds epsilon, see
-    `deniable.rrba.tables.floor_epsilon`; at 0 epsilon can be infinite. In the published form,
-    ``printed``, the table is the estimate, even if it is not a distribution, and fake answers
-    follow (3) exactly (`drawn_distribution`). Raises `DeniableError` for other values, and for a
-    floor in the published form.
+    With a `floor`, in (0, 1], the table is the closest distribution with cells of at least floor /
+    cells. The floor bounds epsilon, see `deniable.rrba.tables.floor_epsilon`. With 0 the table is
+    the estimate itself, as published, even if it is not a distribution, and fake answers follow
+    (3) exactly (`drawn_distribution`). Raises `DeniableError` for other values.
     """
 
     basis: Basis = "pooled"
-    form: Form = "projected"
     floor: float = 0.1
 
     def __post_init__(self) -> None:
         refuse_unknown("basis", self.basis, get_args(Basis))
-        refuse_unknown("form", self.form, get_args(Form))
         if not 0 <= self.floor <= 1:
             raise DeniableError(f"the floor is {self.floor}; it must be in [0, 1]")
-        if self.form == "printed" and self.floor > 0:
-            raise DeniableError(
-                f"a table as published has no floor, but the floor is {self.floor}; give 0, or the "
-                "form 'projected'"
-            )
 
 
-PRINTED = Rule("second_version", "printed", 0.0)
+PRINTED = Rule("second_version", 0.0)
 """The second version of the protocol, exactly as published."""
 
-PRINTED_FIRST_VERSION = Rule("first_version", "printed", 0.0)
+PRINTED_FIRST_VERSION = Rule("first_version", 0.0)
 """Algorithm 1, exactly as published, with the answers of all clients so far."""
 
-POOLED = Rule("pooled", "projected", 0.1)
+POOLED = Rule("pooled", 0.1)
 """The rule of this library."""
 
 
@@ -93,9 +83,9 @@ POOLED = Rule("pooled", "projected", 0.1)
 class TableState:
     """The state of one table at an aggregator. All arrays have the shape (..., cells).
 
-    `table` is T, the table of the next clients, which (4) subtracts. In the published form it may
-    not be a distribution. `counts` has all answers so far. `exposure` is the sum over answers of
-    their distributions of fake answers.
+    `table` is T, the table of the next clients, which (4) subtracts. Without a floor it may not be
+    a distribution. `counts` has all answers so far. `exposure` is the sum over answers of their
+    distributions of fake answers.
     """
 
     table: Floats
@@ -128,7 +118,7 @@ class TableState:
             reports = block if rule.basis == "second_version" else counts
             estimate = printed_estimate(reports, self.table, keep)
         moves = (size > 0) & (np.abs(self.table).max(axis=-1, keepdims=True) < DIVERGENCE_THRESHOLD)
-        if rule.form == "projected":
+        if rule.floor:
             made = floored_projection(estimate, rule.floor)
         else:
             # The exact sum is 1, but (4) multiplies its rounding error by -(1 - p) / p at each

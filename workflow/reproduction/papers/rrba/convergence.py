@@ -39,7 +39,7 @@ from reproduction.study import Cell, Simulated, Simulator, measured
 UPDATES: Mapping[str, rrba.Rule] = {  # rules for the next table, by ``update``
     "printed": rrba.PRINTED,
     "printed_first_version": rrba.PRINTED_FIRST_VERSION,
-    "projected": rrba.Rule("second_version", "projected", 0.1),
+    "projected": rrba.Rule("second_version", 0.1),
     "pooled": rrba.POOLED,
     "uniform": rrba.Rule("none"),
 }

@@ -60,7 +60,7 @@ METRICS: Mapping[str, tuple[str, ...]] = {  # measures of each table (``reading`
 BOTH, LAST = ("noisy", "projected"), ("last_block",)
 ADAPTED = {
     "rrba": rrba.POOLED,
-    "rrba_half_floor": rrba.Rule("pooled", "projected", 0.5),
+    "rrba_half_floor": rrba.Rule("pooled", 0.5),
     "rrba_uniform": rrba.Rule("none"),
 }
 """Rules for tables of RRBA, by method: cells of at least .1 / m or .5 / m, or a uniform table."""
