@@ -1,7 +1,6 @@
 from .adjustment import (
     TOLERANCE as TOLERANCE,
     Adjustment as Adjustment,
-    InfeasibleTarget as InfeasibleTarget,
     adjust as adjust,
     weighted_pairs as weighted_pairs,
 )
@@ -10,6 +9,7 @@ from .assessment import (
     PairReports as PairReports,
     SecureSum as SecureSum,
     assessment_protocol as assessment_protocol,
+    epsilons as epsilons,
 )
 from .audit import (
     ASSESSMENTS as ASSESSMENTS,
@@ -64,7 +64,6 @@ from .secure_sums import (
     secure_sum as secure_sum,
 )
 from .spending import (
-    epsilons as epsilons,
     p_of_epsilon as p_of_epsilon,
     protocol_from_epsilon as protocol_from_epsilon,
 )

@@ -22,33 +22,21 @@ TOLERANCE = 1e-6
 MAX_SWEEPS = 1000
 
 
-@dataclass(frozen=True)
-class InfeasibleTarget:
-    """A positive `target` of a `category` that no record can meet.
-
-    `attribute` and `category` are positions from 0. This target is left out. The other targets of
-    the attribute are rescaled to sum 1.
-    """
-
-    attribute: int
-    category: int
-    target: float
-
-
 @dataclass(frozen=True, eq=False)
 class Adjustment:
     """Weights of randomized records, and their distance from the targets.
 
     The `weights`, shape (records,), are at least 0 and sum to 1. They are the estimated joint
     distribution on the records' cells. `sweeps` is the number of passes through all attributes. The
-    `gap` is the largest distance between a weighted marginal and its target, without `unreachable`
-    targets.
+    `gap` is the largest distance between a weighted marginal and its target. Positive targets that
+    no record can meet are `unreachable`: positions of attribute and category from 0, and target.
+    They are left out, and the other targets of the attribute are rescaled to sum 1.
     """
 
     weights: Floats
     sweeps: int
     gap: float
-    unreachable: tuple[InfeasibleTarget, ...]
+    unreachable: tuple[tuple[int, int, float], ...]
 
 
 @named_types
@@ -72,8 +60,8 @@ def adjust(
     attributes of each column, warnings name categories.
 
     Raises `DeniableError` if columns and targets do not fit, a target is not a distribution, or
-    every record has a category with target 0. A positive target that no record can meet (see
-    `InfeasibleTarget`) gives a `RuntimeWarning`.
+    every record has a category with target 0. An unreachable target (see `Adjustment`) gives a
+    `RuntimeWarning`.
     """
     from deniable.randomized_response.compiled import rake  # noqa: PLC0415 - numba is slow to import
 
@@ -89,11 +77,11 @@ def adjust(
             f"{[target.size for target in wanted]}; give the attributes of each column"
         )
     unreachable = _leave_out_unreachable(codes, wanted)
-    for each in unreachable:
-        where = _place(each.attribute, each.category, domains)
+    for number, category, target in unreachable:
         warnings.warn(
-            f"{where}: the estimate is {each.target:.3g}, but no randomized record with a positive "
-            "weight has this category; its target is left out and the others are rescaled",
+            f"{_place(number, category, domains)}: the estimate is {target:.3g}, but no randomized "
+            "record with a positive weight has this category; its target is left out and the "
+            "others are rescaled",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -156,7 +144,7 @@ def _checked(
     return np.stack([np.asarray(column, dtype=code_type) for column in columns]), wanted
 
 
-def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[InfeasibleTarget]:
+def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[tuple[int, int, float]]:
     """Set targets without records to 0, rescale the others, and return the ones left out.
 
     A record with a target of 0 in one attribute ends with weight 0, so it cannot meet other
@@ -176,7 +164,7 @@ def _leave_out_unreachable(codes: Codes, wanted: list[Floats]) -> list[Infeasibl
     for number, (column, target) in enumerate(zip(live, wanted, strict=True)):
         empty = np.bincount(column, minlength=target.size) == 0
         unmet = np.flatnonzero((target > 0) & empty).tolist()
-        left_out += [InfeasibleTarget(number, code, float(target[code])) for code in unmet]
+        left_out += [(number, code, float(target[code])) for code in unmet]
         if unmet:
             target[unmet] = 0.0
             wanted[number] /= target.sum()

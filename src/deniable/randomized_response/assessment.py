@@ -219,6 +219,15 @@ def assessment_protocol(
     return PairReports(domain, p, reading, "joint" if method == "pairs_joint" else "kronecker")
 
 
+def epsilons(protocol: Protocol | AssessmentProtocol) -> dict[str, float]:
+    """Return the exact epsilons of a `protocol`, rounded up, by name of their column in tables.
+
+    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for one attribute.
+    """
+    of_attributes = protocol.epsilon_by_changed_attribute()
+    return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}
+
+
 def _clipped_estimates(reports: PairCounts, channels: Mapping[Pair, Channel]) -> PairTables:
     """Estimate the distribution of each pair, with one warning for all singular channels."""
     if erased := [" x ".join(pair) for pair in reports if channels[pair].singular]:

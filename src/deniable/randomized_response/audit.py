@@ -149,10 +149,8 @@ class _Setting:
         return self.row(mechanism, "record", "all attributes", finding, t_v)
 
 
-def _settings(
-    domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
-) -> list[_Setting]:
-    return [_Setting(domain, reading, repr(p)) for reading in readings for p in probabilities]
+def _settings(domain: Domain, probabilities: Sequence[float]) -> list[_Setting]:
+    return [_Setting(domain, reading, repr(p)) for reading in READINGS for p in probabilities]
 
 
 def audit_multirr(
@@ -225,17 +223,15 @@ def _table(rows: Iterable[Row]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"t_v": "Int64"})
 
 
-def audit_assessments(
-    domain: Domain, probabilities: Sequence[float], readings: Sequence[Reading] = READINGS
-) -> pd.DataFrame:
+def audit_assessments(domain: Domain, probabilities: Sequence[float]) -> pd.DataFrame:
     """Audit the claims of sections 4.1 and 4.3, in a table like the one of `audit_multirr`.
 
     For 4.1 the audit sums over attributes. Section 4.2 claims no epsilon. For 4.3, under both
     mechanisms, it has the sum over pairs by sequential composition, and the waiver, for a record
     and for each attribute. The settings are each p of the `probabilities`, in (0, 1), and each
-    interpretation of the matrix in `readings`, for records of the `domain`.
+    interpretation of the matrix, for records of the `domain`.
     """
-    settings = _settings(domain, probabilities, readings)
+    settings = _settings(domain, probabilities)
     return _table(row for setting in settings for row in _assessment_rows(setting))
 
 
@@ -253,10 +249,7 @@ def _assessment_rows(setting: _Setting) -> Iterator[Row]:
 
 
 def risk_table(
-    domain: Domain,
-    clusters: Mapping[int, Clustering],
-    probabilities: Sequence[float],
-    readings: Sequence[Reading] = READINGS,
+    domain: Domain, clusters: Mapping[int, Clustering], probabilities: Sequence[float]
 ) -> pd.DataFrame:
     """Compare the "equal risk" of [multirr], 6.3.2, with the exact epsilons.
 
@@ -264,7 +257,7 @@ def risk_table(
     the mechanism of the clusters. Assessment and release compose sequentially (section 4), with
     equality: two records that differ in all attributes are the worst pair for both. The release has
     the `clusters` of each T_v, for records of the `domain`. The settings are each p of the
-    `probabilities`, in (0, 1), and each interpretation of the matrix in `readings`.
+    `probabilities`, in (0, 1), and each interpretation of the matrix.
 
     The columns ``matrix``, ``p``, ``mechanism``, ``t_v`` have the setting. ``assessment`` is none,
     4.1, 4.2, 4.3 waived (the claim) or 4.3 summed (exact). For a whole record there are
@@ -276,7 +269,7 @@ def risk_table(
     (every attribute) for the release, ``equal_risk_with_assessment`` for the total of a record.
     """
     rows: list[Row] = []
-    for setting in _settings(domain, probabilities, readings):
+    for setting in _settings(domain, probabilities):
         single = tuple(combinations(domain.names, 1))
         rows += _risks("rr_independent", None, single, setting, ("none",))
         for (t_v, formed), each in product(clusters.items(), setting.by_mechanism):

@@ -8,9 +8,9 @@ are possible: modulo n, 0 and n would be equal.
 docs/secure-sum.md lists the detected errors, and the knowledge of colluding parties.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from operator import add
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
@@ -28,26 +28,6 @@ Message = Literal["share", "broadcast"]
 NOTHING = -1  # where no message arrived
 MIN_PARTIES = 3  # with two, each learns the other's indicator from the count
 MAX_PARTIES = 10_000  # 400 MB of shares per sum
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Numbers of messages and bits of secure sums.
-
-    A share goes to one party; a broadcast is delivered to all others. `share_messages` and
-    `broadcasts` are numbers of messages. `bits` are the bits of all shares and of all
-    deliveries of broadcasts. Each has ceil(log2(n + 1)) bits, because it is a number in 0 .. n,
-    with n the number of parties. In a sum each party sends n messages (n - 1 shares, one
-    broadcast), and all send n^2. The messages per party, summed over the cells of all pairs, are
-    [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
-    """
-
-    share_messages: int = 0
-    broadcasts: int = 0
-    bits: int = 0
-
-    def __add__(self, other: "Traffic") -> "Traffic":
-        return Traffic(*map(add, astuple(self), astuple(other)))
 
 
 class SecureSumError(DeniableError):
@@ -103,12 +83,20 @@ class Network:
         return int(self.broadcasts.sum()) % self.modulus
 
     @property
-    def traffic(self) -> Traffic:
-        """The messages so far."""
+    def traffic(self) -> Counter[str]:
+        """The numbers of ``share_messages``, of ``broadcasts``, and of their ``bits``, so far.
+
+        A share goes to one party; a broadcast is delivered to all others. The bits are the ones of
+        all shares and of all deliveries of broadcasts. Each has ceil(log2(n + 1)) bits, because it
+        is a number in 0 .. n, with n the number of parties. In a sum each party sends n messages (n
+        - 1 shares, one broadcast), and all send n^2. The messages per party, summed over the cells
+        of all pairs, are [multirr]'s O(sum over i < j of |Ai| |Aj| x n).
+        """
         shares = int(np.count_nonzero(self.shares != NOTHING)) - self.parties
         broadcasts = self.parties - len(self.missing("broadcast"))
         delivered = shares + broadcasts * (self.parties - 1)
-        return Traffic(shares, broadcasts, delivered * self.parties.bit_length())
+        bits = delivered * self.parties.bit_length()
+        return Counter(share_messages=shares, broadcasts=broadcasts, bits=bits)
 
 
 class Party:
@@ -181,13 +169,13 @@ class BivariateDistribution:
     """A two-way table from secure sums.
 
     `table` has the shape of `domain`, the two attributes. `parties` is the number of parties, and
-    `traffic` the messages of all sums.
+    `traffic` has the messages of all sums, as in `Network.traffic`.
     """
 
     domain: Domain
     table: npt.NDArray[np.int64]
     parties: int
-    traffic: Traffic
+    traffic: Counter[str]
 
     @property
     def inconsistencies(self) -> tuple[str, ...]:
@@ -218,7 +206,7 @@ def bivariate_distribution(
         raise DeniableError(f"a pair has {len(pair)} names, {pair!r}; name two attributes")
     records = data.project(pair)
     domain, codes = records.domain, records.domain.ravel(records.columns).tolist()
-    traffic, counts = Traffic(), []
+    traffic, counts = Counter[str](), []
     for cell in range(domain.size):
         parties = [
             faults.get((number, cell), Party)(number, int(code == cell))

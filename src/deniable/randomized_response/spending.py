@@ -1,7 +1,6 @@
-"""Compute the exact epsilons of protocols, and protocols with a required exact epsilon."""
+"""Return protocols with a required exact epsilon."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,18 +15,6 @@ from deniable.randomized_response.protocols import (
     rr_clusters,
 )
 from deniable.records import Domain
-
-if TYPE_CHECKING:
-    from deniable.randomized_response.assessment import AssessmentProtocol
-
-
-def epsilons(protocol: "Protocol | AssessmentProtocol") -> dict[str, float]:
-    """Return the exact epsilons of a `protocol`, rounded up, by name of their column in tables.
-
-    ``record_epsilon`` is for the whole record, ``attribute_epsilon`` the largest for one attribute.
-    """
-    of_attributes = protocol.epsilon_by_changed_attribute()
-    return {"attribute_epsilon": max(of_attributes.values()), "record_epsilon": protocol.epsilon}
 
 
 def p_of_epsilon(

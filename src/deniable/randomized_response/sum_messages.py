@@ -3,6 +3,7 @@
 docs/secure-sum.md has the format, the detected errors, and the knowledge of colluding parties.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import combinations
@@ -170,7 +171,7 @@ def summed_tables(summed: SumMessage, domain: Domain) -> dict[sums.Pair, Counts]
         own, values = np.split(values, [part.size])
         records = counted[0].parties if counted else int(own.sum())
         table = own.reshape(part.shape)
-        counted.append(sums.BivariateDistribution(part, table, records, sums.Traffic()))
+        counted.append(sums.BivariateDistribution(part, table, records, Counter()))
     wrong = [line for each in counted for line in each.inconsistencies]
     if max(summed.values) > terms.parties * terms.max_records:
         wrong = ["impossible counts; a party sent wrong shares or sums; repeat the sum"]

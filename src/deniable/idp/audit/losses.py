@@ -54,46 +54,22 @@ from deniable.idp.microaggregation import Edges, cluster_starts
 EDGE = 3  # all methods use at most the third smallest and largest value
 
 
-@dataclass(frozen=True, eq=False)
 class Cut:
     """The sorted values of one attribute, cut into clusters of k; the remainder joins the last.
 
-    `values`, shape (records,), ascend in [0, `upper`]. `k` is from 1 to the number of records.
+    `values`, shape (records,), ascend in [0, `upper`]. `k` is from 1 to the number of records. A
+    cluster is at the positions from `starts` to before `stops`, and `cluster_of` has the cluster of
+    each position. The value `below` a cluster is the last one of the previous cluster, or 0. The
+    value `above` it is the first one of the next cluster, or the end of the domain.
     """
 
-    values: Floats
-    k: int
-    upper: float
-
-    @cached_property
-    def starts(self) -> Positions:
-        """First position of each cluster."""
-        return cluster_starts(self.values.size, self.k)
-
-    @cached_property
-    def stops(self) -> Positions:
-        """The position after the last of each cluster."""
-        return np.append(self.starts[1:], self.values.size)
-
-    @cached_property
-    def sizes(self) -> Positions:
-        """Number of values of each cluster."""
-        return self.stops - self.starts
-
-    @cached_property
-    def cluster_of(self) -> Positions:
-        """The cluster of each position."""
-        return np.repeat(np.arange(self.starts.size), self.sizes)
-
-    @cached_property
-    def below(self) -> Floats:
-        """The value below each cluster: the last one of the previous cluster, or 0."""
-        return np.append(0.0, self.values[self.starts[1:] - 1])
-
-    @cached_property
-    def above(self) -> Floats:
-        """The value above each cluster: the first one of the next cluster, or the domain's end."""
-        return np.append(self.values[self.starts[1:]], self.upper)
+    def __init__(self, values: Floats, k: int, upper: float) -> None:
+        self.values, self.upper, self.starts = values, upper, cluster_starts(values.size, k)
+        self.stops = np.append(self.starts[1:], values.size)
+        self.sizes = self.stops - self.starts
+        self.cluster_of = np.repeat(np.arange(self.starts.size), self.sizes)
+        self.below = np.append(0.0, values[self.starts[1:] - 1])
+        self.above = np.append(values[self.starts[1:]], upper)
 
     @cached_property
     def edges(self) -> Edges:

@@ -158,7 +158,7 @@ def _assessed(
         formed = rr.cluster_attributes(protocol.domain, found[-1], MAX_CELLS, LEAST_DEPENDENCE)
         words.append("; ".join(" x ".join(cluster) for cluster in formed if len(cluster) > 1))
     differences = found[0]["dependence"] - found[1]["dependence"]
-    sent = [each.traffic.share_messages + each.traffic.broadcasts for each in counted.values()]
+    sent = [e.traffic["share_messages"] + e.traffic["broadcasts"] for e in counted.values()]
     return rr.epsilons(protocol) | {
         "parties": len(next(iter(pairs.values()))),
         "pairs": len(pairs),

@@ -50,7 +50,7 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
         warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
         adjustment = adjust(columns, [joint.reshape(-1) for joint in joints])
     adjusted = weighted_pairs(records.columns, adjustment.weights, records.domain.shape)
-    left_out = sum(each.target for each in adjustment.unreachable)
+    left_out = sum(target for *_, target in adjustment.unreachable)
     return independent, adjusted, (float(adjustment.sweeps), adjustment.gap, left_out)
 
 
