@@ -32,7 +32,7 @@ from deniable.plans import (
 from deniable.pram import StratifiedProtocol, pram_matrix
 from deniable.privacy import exact_epsilon
 from deniable.randomized_response import Protocol
-from deniable.rrba import view_epsilon
+from deniable.rrba import answer_epsilon
 from deniable.sampling import KeyedDraws
 from deniable.schema import Part, RecordsFile
 
@@ -289,7 +289,7 @@ def test_epsilon_is_what_the_audit_says(name: str) -> None:
     assert not isinstance(plan, deniable.MaskedPlan)
     if isinstance(plan, deniable.CollectedPlan):
         uniform = [
-            view_epsilon(
+            answer_epsilon(
                 [np.full(plan.design.tables[c].cells, 1 / plan.design.tables[c].cells) for c in v],
                 plan.design.tables[v[0]].keep,
             )

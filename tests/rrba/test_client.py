@@ -16,7 +16,7 @@ from deniable.arrays import Codes
 from deniable.channels import KeepOrReplace
 from deniable.errors import DataError, DeniableError
 from deniable.rrba.client import Answer, BlockReport, Client, Question, Refusal
-from deniable.rrba.tables import table_channel, view_epsilon
+from deniable.rrba.tables import answer_epsilon, table_channel
 from deniable.sampling import RandomSource
 
 ERROR_RATE = 1e-6
@@ -80,14 +80,14 @@ def test_a_question_sent_twice_has_one_answer_and_one_price() -> None:
     first = asked.answer(question())
     spent = asked.spent
     assert all(asked.answer(question()) is first for _ in range(50))
-    assert asked.spent == spent == view_epsilon([UNIFORM], 0.5)
+    assert asked.spent == spent == answer_epsilon([UNIFORM], 0.5)
     # Another question of that number, as of another aggregator, has its own price.
     assert isinstance(asked.answer(question(keep=0.9)), Answer)
-    assert asked.spent == pytest.approx(spent + view_epsilon([UNIFORM], 0.9))
+    assert asked.spent == pytest.approx(spent + answer_epsilon([UNIFORM], 0.9))
 
 
 def test_a_client_asked_again_spends_the_sum_and_stops_at_its_budget() -> None:
-    one = view_epsilon([UNIFORM], 0.5)
+    one = answer_epsilon([UNIFORM], 0.5)
     assert one == pytest.approx(math.log(7))
     asked = client(budget=2.5 * one)
     given = [asked.answer(question(number=number)) for number in range(4)]

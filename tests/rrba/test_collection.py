@@ -23,7 +23,7 @@ from deniable.rrba.questions import (
     design_collection,
     keep_for_record,
 )
-from deniable.rrba.tables import TableState, answer_epsilon, view_epsilon
+from deniable.rrba.tables import TableState, answer_epsilon
 from deniable.sampling.keyed import KeyedDraws
 
 
@@ -52,7 +52,7 @@ def test_views_hold_every_table_once_and_epsilons_are_exact() -> None:
         names = [name for combination in question for name in combination]
         assert len(set(names)) == len(names) == 4
         uniform = [np.full(design.tables[c].cells, 1 / design.tables[c].cells) for c in question]
-        exact = view_epsilon(uniform, 0.5)
+        exact = answer_epsilon(uniform, 0.5)
         assert design.client_epsilon(number) == pytest.approx(exact, abs=1e-15)
         assert design.client_epsilon(number) >= exact - 1e-15
     # ln(1 + p m / (1 - p)): 5, 7, 9 and 13 at p = 1/2.
@@ -176,7 +176,7 @@ def test_pooled_tables_follow_the_reports_before_and_keep_to_the_floor() -> None
         for reports, sent in zip(answers.reports, answers.fake, strict=True):
             np.testing.assert_array_equal(state.table, sent)
             state = state.updated(reports, 0.6, design.rule)
-            assert answer_epsilon(sent, 0.6) <= design.tables[combination].epsilon
+            assert answer_epsilon([sent], 0.6) <= design.tables[combination].epsilon
         np.testing.assert_allclose(answers.estimate(), state.estimate(0.6), atol=1e-12)
     stated = found.groupby(["attributes", "block"])["epsilon"].agg(["min", "max"])
     assert (stated["min"] == stated["max"]).all()

@@ -265,9 +265,7 @@ def test_rounding_alone_does_not_lead_a_printed_table_astray(rule: Rule) -> None
     assert np.abs(runs.estimate() - TRUTH).max() < Z * 0.5 / 0.4 / math.sqrt(4e7)
 
 
-@pytest.mark.parametrize(
-    "rule", [PRINTED, POOLED, Rule("none"), Rule("second_version", 0.2)]
-)
+@pytest.mark.parametrize("rule", [PRINTED, POOLED, Rule("none"), Rule("second_version", 0.2)])
 @pytest.mark.parametrize("keep", [0.3, 0.6])
 def test_pooled_estimates_are_unbiased_with_the_stated_errors(rule: Rule, keep: float) -> None:
     generator = np.random.default_rng(7)

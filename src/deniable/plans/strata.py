@@ -20,7 +20,6 @@ from deniable.pram import (
     StratifiedProtocol,
     Stratum,
     channel_of_retention,
-    label,
     randomized_domain,
 )
 from deniable.randomized_response import Protocol, protocol_from_epsilon
@@ -120,7 +119,7 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
                     channels = tuple(channel_of_retention(size, value) for size in sizes)
                     protocols[stratum] = Protocol(rest, blocks, channels)
             except DeniableError as error:
-                where = f"the stratum {label(stratum)}: " if stratum else ""
+                where = f"the stratum {' x '.join(stratum)}: " if stratum else ""
                 raise DeniableError(f"{where}{error}") from None
         protocol = StratifiedProtocol(domain, strata, protocols)
         why = ("stated",) * len(blocks)
@@ -170,7 +169,9 @@ class StrataPlan(CategoricalPlan[StratifiedProtocol]):
         protocol = StratifiedProtocol(domain, strata, protocols, own["invariant"])
         for stratum in strata_of(domain, strata) if fields["chosen_from"] == "no data" else ():
             if stratum not in protocols:
-                raise DeniableError(f"the stratum {label(stratum)} has no matrix; make a new plan")
+                raise DeniableError(
+                    f"the stratum {' x '.join(stratum)} has no matrix; make a new plan"
+                )
         why = next((reasons for _, reasons in rebuilt.values()), ())
         return cls(protocol=protocol, why=why, **kept_from_json(own), **fields)
 

@@ -15,7 +15,6 @@ from .matrices import (
 from .protocol import (
     StratifiedProtocol as StratifiedProtocol,
     Stratum as Stratum,
-    label as label,
     margins as margins,
     parts_by_stratum as parts_by_stratum,
     randomized_domain as randomized_domain,

@@ -65,13 +65,13 @@ class StratifiedProtocol:
             self.domain[name].code_of(category)
         if protocol.domain != self.randomized:
             raise DeniableError(
-                f"the protocol of stratum {label(stratum)!r} randomizes "
+                f"the protocol of stratum {' x '.join(stratum)!r} randomizes "
                 f"{', '.join(protocol.domain.names)}, with their own categories; besides strata, "
                 f"the domain has {', '.join(self.randomized.names)}, in that order"
             )
         if protocol.clusters != self.blocks:
             raise DeniableError(
-                f"the protocol of stratum {label(stratum)!r} has other clusters than the first; "
+                f"the protocol of stratum {' x '.join(stratum)!r} has other clusters than the first; "
                 "estimates for the whole file need the same in all strata"
             )
 
@@ -138,11 +138,6 @@ def randomized_domain(domain: Domain, strata: Sequence[str]) -> Domain:
     return domain.project(rest)
 
 
-def label(stratum: Stratum) -> str:
-    """Return the name of a `stratum` in tables, its categories; "" is the whole file."""
-    return " x ".join(stratum)
-
-
 def parts_by_stratum(
     data: Microdata, strata: tuple[str, ...], known: Container[Stratum]
 ) -> list[tuple[Stratum, Positions]]:
@@ -163,7 +158,7 @@ def parts_by_stratum(
         if stratum not in known:
             raise DeniableError(
                 f"{rows.size:,} records (the first is record {rows[0] + 1}) are in the stratum "
-                f"{' x '.join(strata)} = {label(stratum)}, which has no matrix; give it one"
+                f"{' x '.join(strata)} = {' x '.join(stratum)}, which has no matrix; give it one"
             )
         found.append((stratum, rows))
     return found

@@ -17,7 +17,7 @@ from deniable.channels import (
     RestrictedChannel,
 )
 from deniable.errors import DeniableError, SingularChannelError
-from deniable.pram import StratifiedProtocol, label
+from deniable.pram import StratifiedProtocol
 from deniable.randomized_response import Protocol
 from deniable.records import Domain
 
@@ -309,7 +309,7 @@ def table_within_strata(
             channel = channels[0] if len(channels) == 1 else ProductChannel(channels)
             possible = reduce(np.kron, (flags for _, flags in completed)).astype(bool)
             entries[at, at] = channel.matrix()
-            strata.append(TableStratum(label(key), at, channel, possible))
+            strata.append(TableStratum(" x ".join(key), at, channel, possible))
     if not protocol.invariant and any(each.channel.singular for each in strata):
         raise SingularChannelError(
             f"within strata the channel of {', '.join(cells.names)} cannot distinguish "
@@ -367,7 +367,7 @@ def kept_back_table(
     cells = domain.project([*strata, *(name for block in parts for name in block)])
     channel = cast(Channel, _KeptBack())
     named = [
-        TableStratum(label(key), at, channel, np.ones(at.stop - at.start, dtype=bool))
+        TableStratum(" x ".join(key), at, channel, np.ones(at.stop - at.start, dtype=bool))
         for key, at in _positions(cells, strata)
     ]
     return Table(

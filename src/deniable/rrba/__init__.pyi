@@ -55,5 +55,4 @@ from .tables import (
     retention_from_claim as retention_from_claim,
     table_channel as table_channel,
     variance_inflation as variance_inflation,
-    view_epsilon as view_epsilon,
 )

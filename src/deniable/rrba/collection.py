@@ -135,7 +135,7 @@ def answers_table(
     names = {each: design.domain.project(each).cell_labels() for each in design.tables}
     sizes = [table.cells for table, *_ in parts]
     epsilons = [
-        answer_epsilon(sent, table.keep) if table.cells > 1 and not table.sizes else table.epsilon
+        answer_epsilon([sent], table.keep) if table.cells > 1 and not table.sizes else table.epsilon
         for table, _, sent, _ in parts
     ]
     return pd.DataFrame(

@@ -265,27 +265,20 @@ def retention_from_claim(epsilon: float) -> float:
     return -math.expm1(-epsilon)
 
 
-def answer_epsilon(table: npt.ArrayLike, keep: float) -> float:
-    """Return the exact epsilon of one answer about one `table` q, shape (cells,), rounded up.
+def answer_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
+    """Return the exact epsilon of a client's answer about all `tables` of a view, rounded up.
 
-    `deniable.channels.KeepOrReplace` proves the closed form. Epsilon is infinite if a cell of the
-    table is 0, and 0 for a table of one cell. p, `keep`, is in (0, 1).
+    Each table q has the shape (cells,), and p, `keep`, is in (0, 1). Combinations of a view have no
+    common attribute, so the same two records are the worst pair for all tables. Cells are drawn
+    independently. So epsilon is the sum over tables. `deniable.channels.KeepOrReplace` proves the
+    closed form for one table: infinite if a cell is 0, and 0 for a table of one cell. For several
+    answers through the same table, list it once per round. If the table of a combination differs
+    between rounds, the sum is an upper bound, given the tables.
 
     Examples
     --------
-    >>> round(answer_epsilon([0.25] * 4, 0.5), 3)
+    >>> round(answer_epsilon([[0.25] * 4], 0.5), 3)
     1.609
-    """
-    return table_channel(table, keep).epsilon
-
-
-def view_epsilon(tables: Sequence[npt.ArrayLike], keep: float) -> float:
-    """Return the exact epsilon of a client's answers to all `tables` of a view, rounded up.
-
-    Combinations of a view have no common attribute, so the same two records are the worst pair for
-    all tables. Answers are independent. So epsilon is the sum over tables. p, `keep`, is in (0, 1).
-    For several answers through the same table, list it once per round. If the table of a
-    combination differs between rounds, the sum is an upper bound, given the tables.
     """
     return ProductChannel(tuple(table_channel(table, keep) for table in tables)).epsilon
 

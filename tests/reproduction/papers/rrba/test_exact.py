@@ -53,7 +53,7 @@ def test_two_coins_are_the_channel_with_p_one_half_and_a_uniform_table() -> None
     assert channel.matrix().tolist() == [[0.75, 0.25], [0.25, 0.75]]
     assert float(two_coins(Fraction(3, 10))) == pytest.approx(channel.reported([0.3, 0.7])[0])
     assert channel.parity == 3.0  # the text's own ln 3, which Theorem 4.1 would make ln 2
-    assert answer_epsilon([0.5, 0.5], 0.5) == pytest.approx(1.0986122886681098, abs=1e-15)
+    assert answer_epsilon([[0.5, 0.5]], 0.5) == pytest.approx(1.0986122886681098, abs=1e-15)
     assert claimed_epsilon(0.5) == pytest.approx(0.6931471805599453, abs=1e-15)
 
 

@@ -198,8 +198,8 @@ def test_the_p_of_the_truth_gives_epsilon_there(small_data: Microdata) -> None:
         pi = small_data.counts(pair).reshape(-1) / 500
         sent = floored_projection(pi, POOLED.floor)
         keep = keep_for_epsilon([2], 1.0, float(2 * sent.min()))
-        assert answer_epsilon(sent, keep) == pytest.approx(1.0, abs=1e-9)
-        assert answer_epsilon(np.full(pi.size, 1 / pi.size), keep) <= 1.0
+        assert answer_epsilon([sent], keep) == pytest.approx(1.0, abs=1e-9)
+        assert answer_epsilon([np.full(pi.size, 1 / pi.size)], keep) <= 1.0
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -59,13 +59,13 @@ def epsilon_table(
         uniform = np.full(cells, 1 / cells)
         answer = {"unit": "answer", "table": "uniform", "attributes": int(math.log2(cells)), "p": p}
         answer |= {"cells": cells, "answers": 1, "rounds": 1}
-        rows.append(answer | {"exact": rrba.answer_epsilon(uniform, p)})
+        rows.append(answer | {"exact": rrba.answer_epsilon([uniform], p)})
         for floor in floors:
             exact = rrba.floor_epsilon([cells], p, floor)
             rows.append(answer | {"table": "lowest", "floor": floor, "exact": exact})
         for n in rounds:
             again = {"unit": "rounds", "answers": n, "rounds": n}
-            rows.append(answer | again | {"exact": rrba.view_epsilon([uniform] * n, p)})
+            rows.append(answer | again | {"exact": rrba.answer_epsilon([uniform] * n, p)})
     for (name, data), p in product(files.items(), probabilities):
         rows += _of_data(name, data, p, floors)
     table = pd.DataFrame(rows, columns=list(EPSILON_COLUMNS)).fillna({"dataset": ""})
@@ -81,7 +81,7 @@ def _of_data(
 ) -> Iterator[dict[str, Any]]:
     views = rrba.make_views(data.domain.names, 2)
     truth = {c: data.counts(c).reshape(-1) / len(data) for view in views for c in view}
-    epsilon_of = cache(lambda values: rrba.answer_epsilon(np.frombuffer(values), p))
+    epsilon_of = cache(lambda values: rrba.answer_epsilon([np.frombuffer(values)], p))
     # With the floor 1 a table is uniform.
     for table, floor in [("uniform", 1.0), *(("true", floor) for floor in floors)]:
         sent = {c: rrba.floored_projection(proportions, floor) for c, proportions in truth.items()}
@@ -93,7 +93,7 @@ def _of_data(
         answer = {"unit": "answer", "cells": sent[worst].size, "answers": 1}
         yield about | answer | {"exact": of_answer[worst]}
         of_view = {"unit": "view", "cells": sum(sent[c].size for c in view), "answers": len(view)}
-        yield about | of_view | {"exact": rrba.view_epsilon([sent[c] for c in view], p)}
+        yield about | of_view | {"exact": rrba.answer_epsilon([sent[c] for c in view], p)}
 
 
 def figure_4_table() -> pd.DataFrame:

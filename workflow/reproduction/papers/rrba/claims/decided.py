@@ -42,13 +42,13 @@ def _two_coins_truthful(_: str) -> Outcome:
 
 
 def _two_coins_epsilon(_: str) -> Outcome:
-    epsilon = rrba.answer_epsilon([0.5, 0.5], 0.5)
+    epsilon = rrba.answer_epsilon([[0.5, 0.5]], 0.5)
     return counted([abs(math.exp(epsilon) - 3) < EXACT], f"epsilon {epsilon:.4f}")
 
 
 def _repeating_degrades(_: str) -> Outcome:
-    once = rrba.answer_epsilon([0.5, 0.5], 0.5)
-    rounds = {times: rrba.view_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
+    once = rrba.answer_epsilon([[0.5, 0.5]], 0.5)
+    rounds = {times: rrba.answer_epsilon([[0.5, 0.5]] * times, 0.5) for times in (2, 3, 5, 10)}
     figure = ", ".join(f"{times} rounds: {each:.3g}" for times, each in rounds.items())
     return counted((each > once for each in rounds.values()), figure)
 
@@ -85,7 +85,7 @@ def _theorem_4_1(_: str) -> Outcome:
     """Test the ε of the theorem and its stated consequences, which have the same error."""
     tables = {f"{m} cells": [1 / m] * m for m in CELLS}
     tables |= {f"2 cells, q = {q:g}": [q, 1 - q] for q in (0.4, 0.2, 0.05)}
-    found = {(at, p): rrba.answer_epsilon(q, p) for (at, q), p in product(tables.items(), KEEPS)}
+    found = {(at, p): rrba.answer_epsilon([q], p) for (at, q), p in product(tables.items(), KEEPS)}
     # Bayes, with q = pi: the posterior is (p + (1 - p) pi) pi / pi.
     after = {(p, pi): p + (1 - p) * pi for p in (0.4, 0.5) for pi in (0.01, 0.05, 0.1, 0.25)}
     odds = (
