@@ -71,8 +71,8 @@ class StratifiedProtocol:
             )
         if protocol.clusters != self.blocks:
             raise DeniableError(
-                f"the protocol of stratum {' x '.join(stratum)!r} has other clusters than the first; "
-                "estimates for the whole file need the same in all strata"
+                f"the protocol of stratum {' x '.join(stratum)!r} has other clusters than the "
+                "first; estimates for the whole file need the same in all strata"
             )
 
     @cached_property
