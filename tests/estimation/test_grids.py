@@ -1,4 +1,4 @@
-"""EM on a grid against other ways to the same maximum, its smoothing, its bootstrap intervals."""
+"""EM on a grid against other ways to the same maximum, its smoothing."""
 
 from fractions import Fraction
 
@@ -10,7 +10,6 @@ from hypothesis import given, settings, strategies as st
 from deniable.channels import DenseChannel, KeepOrReplace, SquareWave, laplace_channel
 from deniable.errors import ChannelError, DeniableError
 from deniable.estimation import (
-    bootstrap_intervals,
     grid_estimate,
     grid_means,
     grid_quantiles,
@@ -167,73 +166,6 @@ def test_distances_are_those_of_scipy(first, second):
     x, y = np.array(first) / sum(first), np.array(second) / sum(second)
     expected = scipy.stats.wasserstein_distance(middles, middles, x, y)
     assert wasserstein_distances(x, y, edges) == pytest.approx(expected, abs=1e-12)
-
-
-# -- intervals -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("smoothed", [True, False])
-def test_intervals_are_percentiles_of_resampled_estimates(smoothed):
-    # With the identity for a channel and no smoothing, the mean's are those of a resampled mean.
-    counts, edges = np.array([30, 50, 20]), np.arange(4.0)
-    found = bootstrap_intervals(
-        counts,
-        DenseChannel(np.eye(3)),
-        lambda x: grid_means(x, edges)[..., None],
-        np.random.default_rng(4),
-        resamples=4000,
-        confidence=0.9,
-        smoothed=smoothed,
-    )
-    if smoothed:
-        assert found.low < found.estimate < found.high
-        return
-    values = np.repeat([0.5, 1.5, 2.5], counts)
-    assert found.estimate == pytest.approx(values.mean())
-    spread = values.std() / np.sqrt(values.size)
-    # The 5 % point of 4,000 errs by some .0335 of the spread; steps of the mean are .14 of it.
-    expected = values.mean() + np.array([-1.645, 1.645]) * spread
-    np.testing.assert_allclose([found.low[0], found.high[0]], expected, atol=0.3 * spread)
-    assert found.standard_error == pytest.approx(spread, rel=0.1)
-
-
-def test_intervals_cover_a_mean_as_often_as_stated():
-    # Four cells, no smoothing, the maximum inside: the mean is as good as unbiased.
-    channel, truth = SquareWave.of_epsilon(4, 3.0), np.array([0.2, 0.4, 0.3, 0.1])
-    edges, generator = np.linspace(0, 1, 5), np.random.default_rng(12)
-    right = grid_means(truth, edges)
-    held = 0
-    runs = 300
-    for _ in range(runs):
-        reports = channel.randomize_counts(generator.multinomial(2000, truth), generator)
-        found = bootstrap_intervals(
-            reports,
-            channel,
-            lambda x: grid_means(x, edges)[..., None],
-            generator,
-            resamples=100,
-            smoothed=False,
-            rise=1e-6,
-        )
-        held += int(found.low[0] <= right <= found.high[0])
-    # Of 100 resamples the limits lie a little inside: .94 is expected.
-    assert scipy.stats.binomtest(held, runs, 0.94).pvalue > ALARM
-    assert held / runs > 0.88
-
-
-@pytest.mark.parametrize(
-    ("given_up", "message"),
-    [
-        ({"resamples": 5}, "resamples is 5"),
-        ({"confidence": 1.0}, "confidence is 1"),
-        ({"counts": [1.5, 2, 3, 4]}, "whole counts"),
-        ({"counts": [[1, 2, 3, 4]]}, "one table"),
-    ],
-)
-def test_what_cannot_be_resampled_is_refused(given_up, message):
-    counts = given_up.pop("counts", [40, 30, 20, 30])
-    with pytest.raises(DeniableError, match=message):
-        bootstrap_intervals(counts, THREE, lambda x: x, np.random.default_rng(1), **given_up)
 
 
 def test_what_is_no_point_is_not_smoothed() -> None:

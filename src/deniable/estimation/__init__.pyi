@@ -12,7 +12,6 @@ from .error_bounds import (
     smallest_propagation as smallest_propagation,
 )
 from .grids import (
-    bootstrap_intervals as bootstrap_intervals,
     grid_estimate as grid_estimate,
     grid_means as grid_means,
     grid_quantiles as grid_quantiles,

@@ -1,12 +1,11 @@
-"""Estimates of distributions of numbers on a grid of cells, with intervals.
+"""Estimates of distributions of numbers on a grid of cells.
 
 A smooth distribution is more likely than a ragged one, but maximum likelihood ignores the order of
 the cells. EMS smooths after each step of expectation-maximization and stops early. Both reduce the
-noise of the estimate and add some bias. Resampling estimates the noise but not the bias.
+noise of the estimate and add some bias.
 """
 
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +13,9 @@ import numpy.typing as npt
 from deniable.arrays import Floats
 from deniable.channels import Channel
 from deniable.errors import ChannelError, DeniableError
-from deniable.estimation.intervals import CONFIDENCE, Intervals, refuse_bad_confidence
-from deniable.sampling import multinomial
 
 RISE = 1e-3  # nats
 MAX_STEPS = 10_000
-MIN_RESAMPLES = 20
-
-Functionals = Callable[[Floats], Floats]
-"""Function from distributions, shape (..., cells), to results, shape (..., functionals)."""
 
 
 def grid_estimate(
@@ -105,53 +98,6 @@ def smooth(distributions: Floats) -> Floats:
     first, last = distributions[..., :1], distributions[..., -1:]
     wider = np.concatenate([first, distributions, last], axis=-1)
     return np.asarray((wider[..., :-2] + 2 * distributions + wider[..., 2:]) / 4)
-
-
-def bootstrap_intervals(
-    reported_counts: npt.ArrayLike,
-    channel: Channel,
-    functionals: Functionals,
-    generator: np.random.Generator,
-    *,
-    resamples: int = 200,
-    confidence: float = CONFIDENCE,
-    smoothed: bool = True,
-    rise: float = RISE,
-) -> Intervals:
-    """Return estimates from one table of randomized values, with percentile bootstrap intervals.
-
-    All have the shape (functionals,); standard errors are standard deviations of the resamples.
-    Resamples are drawn with replacement, and each is estimated separately. So the intervals are for
-    the population from which the records were sampled. They lie around the mean of the estimate. If
-    it is biased, as with EMS, they cover less than stated. Raises `DeniableError` like
-    `grid_estimate`, and if an argument is out of range or the counts are not whole.
-
-    SOURCE: Efron, Tibshirani (1993), "An introduction to the bootstrap", 13.3.
-
-    Parameters
-    ----------
-    reported_counts : shape (reports,), whole numbers
-    channel : Channel
-    functionals : Functionals
-    generator : numpy.random.Generator
-    resamples : int, >= 20
-    confidence : float, in (0, 1)
-    smoothed, rise
-        See `grid_estimate`.
-    """
-    refuse_bad_confidence(confidence)
-    if resamples < MIN_RESAMPLES:
-        raise DeniableError(f"resamples is {resamples}; give at least {MIN_RESAMPLES}")
-    counts = np.asarray(reported_counts, dtype=float)
-    frequencies, total = channel.frequencies(counts)
-    if counts.ndim != 1 or np.any(counts != np.floor(counts)):
-        raise ChannelError("the bootstrap needs one table of whole counts; give one at a time")
-    drawn = multinomial(generator, np.full(resamples, int(total)), frequencies)
-    tables = np.concatenate([counts[None], drawn])
-    values = functionals(grid_estimate(tables, channel, smoothed=smoothed, rise=rise))
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(values[1:], [tail, 1 - tail], axis=0)
-    return Intervals(values[0], low, high, values[1:].std(axis=0, ddof=1))
 
 
 def grid_means(distributions: Floats, edges: Floats) -> Floats:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
@@ -65,13 +66,17 @@ def test_errors_vanish_where_hardly_anything_is_randomized():
     assert exact.wasserstein < 0.002
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [({"resamples": 3}, "resamples is 3"), ({"epsilons": [-1.0]}, "epsilon is -1")],
-)
-def test_numbers_out_of_range_are_refused(changes, message):
-    with pytest.raises(DeniableError, match=message):
-        compared(**changes)
+def test_intervals_cover_a_mean_as_often_as_stated():
+    # Hardly anything is randomized, so the means are those of samples; four noises, one stream.
+    table = compared(epsilons=[25.0], replicates=100, intervals=100, resamples=100)
+    for covered in table[table.estimator == "EMS"].coverage_mean:
+        # Of 100 resamples the limits lie a little inside: .94 is expected.
+        assert scipy.stats.binomtest(round(100 * covered), 100, 0.94).pvalue > 1e-6
+
+
+def test_an_epsilon_out_of_range_is_refused():
+    with pytest.raises(DeniableError, match="epsilon is -1"):
+        compared(epsilons=[-1.0])
 
 
 @pytest.mark.slow
