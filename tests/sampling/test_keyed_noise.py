@@ -182,8 +182,7 @@ class Decided(Bits):
         super().__init__(None, 0)
         self.outcomes, self.asked = list(outcomes), [Fraction(1)]
 
-    def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
-        assert first is None or first == (numerator << 64) // denominator
+    def happens(self, numerator: int, denominator: int) -> bool:
         if not self.outcomes:
             raise EOFError
         happened, chance = self.outcomes.pop(0), Fraction(numerator, denominator)

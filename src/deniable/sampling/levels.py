@@ -84,18 +84,16 @@ def keyed_events(column: KeyedColumn, probability: float | Fraction) -> Flags:
     return happened
 
 
-def keyed_integers(column: KeyedColumn, lengths: int | Wide) -> Counts:
+def keyed_integers(column: KeyedColumn, lengths: Wide) -> Counts:
     """Return a number exactly uniform in 0 .. length - 1 for each record of `column`.
 
-    `lengths` is one length for all records, or an array of shape (records,). They are in [1,
-    2**63).
+    The `lengths`, shape (records,), are in [1, 2**63).
     """
     words = column.words(WIDE).astype(np.uint64, copy=False)
-    long = np.asarray(lengths, dtype=np.uint64)
-    drawn = _high_word(words, long).view(np.int64)
+    drawn = _high_word(words, lengths).view(np.int64)
     # Further digits may carry over only if words * length mod 2**64 is too close to 2**64.
-    for record in np.flatnonzero(words * long > -long).tolist():
-        length = int(long if long.ndim == 0 else long[record])
+    for record in np.flatnonzero(words * lengths > -lengths).tolist():
+        length = int(lengths[record])
         # Take further bits of the number, the odd continuations, until they decide.
         further = further_bits(column, record, count(1, 2))
         word, bits = int(words[record]), WIDE

@@ -146,24 +146,19 @@ class Bits:
             pass
         return drawn
 
-    def happens(self, numerator: int, denominator: int, first: int | None = None) -> bool:
-        """Return an event of probability `numerator` / `denominator`, exactly.
-
-        `first` is 2**64 times the probability, rounded down. Only this word leaves the event open.
-        """
+    def happens(self, numerator: int, denominator: int) -> bool:
+        """Return an event of probability `numerator` / `denominator`, exactly."""
         self.events += 1
-        if first is None:
-            first = (numerator << WORD_BITS) // denominator
+        first, rest = divmod(numerator << WORD_BITS, denominator)
         word = self.take(WORD_BITS)
-        if word != first:
+        if word != first:  # only the word of the probability's first bits leaves the event open
             return word < first
-        rest = (numerator << WORD_BITS) - first * denominator
         return rest > 0 and self.happens(rest, denominator)
 
     def decays(self, numerator: int, denominator: int) -> bool:
         """Return an event of probability exp(-`numerator` / `denominator`), a ratio in [0, 1]."""
-        first, tries = (numerator << WORD_BITS) // denominator, 1
-        while self.happens(numerator, denominator * tries, first // tries):
+        tries = 1
+        while self.happens(numerator, denominator * tries):
             tries += 1
         return tries % 2 == 1
 

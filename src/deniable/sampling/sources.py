@@ -9,15 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts
 from deniable.errors import DeniableError, shown
 
 
 class RandomSource(Protocol):
     """The interface of `numpy.random.Generator` and `SystemRandomSource` for randomization."""
-
-    def random(self, size: int) -> Floats:
-        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
 
     def integers(self, low: int, high: int, size: int) -> Counts:
         """Return `size` uniform integers in `low` .. `high` - 1."""
@@ -31,10 +28,6 @@ class SystemRandomSource:
 
     def _words(self, size: int) -> npt.NDArray[np.uint64]:
         return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
-
-    def random(self, size: int) -> Floats:
-        """Return `size` uniform multiples of 2**-53 in [0, 1)."""
-        return np.asarray((self._words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
 
     def integers(self, low: int, high: int, size: int) -> Counts:
         """Return `size` integers in `low` .. `high` - 1, exactly uniform by rejection."""
