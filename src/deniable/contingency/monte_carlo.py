@@ -53,11 +53,6 @@ class LaplaceRelease:
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise DeniableError(f"the scale of the noise is {self.scale}; it must be positive")
 
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of a table, for the replacement of one record."""
-        return 2 / self.scale
-
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
         """Return original `tables` of counts, shape (..., cells), with noise from `generator`."""
         counts = np.asarray(tables, dtype=float)
