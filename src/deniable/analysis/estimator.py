@@ -6,20 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from deniable.analysis.answers import MIN_RECORDS, EstimateOptions, columns_of, intervals_of
-from deniable.analysis.scores import scored
+from deniable.analysis.answers import (
+    MIN_RECORDS,
+    EstimateOptions,
+    columns_of,
+    intervals_of,
+    refuse_one_record,
+)
 from deniable.arrays import Floats
-from deniable.channels import Channel
+from deniable.channels import Channel, roots_of_variances
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import (
     Distribution,
     bounded_proportions,
     consistent,
+    euclidean_projection,
     likelihood_is_fast,
     own_proportions,
     student,
 )
-from deniable.responses import Counted, Responses, Table, TableStratum
+from deniable.records import Domain
+from deniable.responses import Counted, Responses, Table, TableStratum, cells_of, sums_of_scores
 
 REPORTED = "the randomized values, with intervals by the bound (2.6) of [pram] or its weighted form"
 """The method of estimates if the data owner keeps the matrices back."""
@@ -85,7 +92,7 @@ class Estimator:
         With `functionals`, shape (functionals, cells), there is one value per sum of cells.
         """
         if not table.countable:
-            return scored(table, self.source, self.weight, options)
+            return self._scored(table, options)
         counted = self.counted(table)
         if table.kept_back:
             sums = table.functionals if functionals is None else functionals
@@ -94,6 +101,57 @@ class Estimator:
         if functionals is None:
             return own.columns(None, own.limits_of_cells(), self.consistent(table))
         return own.columns(functionals, own.limits(functionals), self._distribution(table))
+
+    def by_scores(
+        self, table: Table, sets: Sequence[Floats], options: EstimateOptions
+    ) -> tuple[list[Floats], int]:
+        """Return estimates, standard errors and limits by `options`, and the number of records.
+
+        They are from scores of single records, for a `table` with too many randomized values to
+        count. The *score* of a randomized value of one side is its row of an inverse of the
+        channel. It is unbiased for the indicators of the original cells. Sides are randomized
+        independently, so the product of their scores is unbiased for the indicator of a cell.
+
+        For each side of the table, `sets` is an array of shape (sets, cells), 1 in the cells of a
+        set, else 0. Arrays have one value per combination of sets, one set of each side; the last
+        side changes first. Intervals are by Student's t, or for the file by the normal
+        distribution, from the linearization of the weighted mean
+        (`deniable.estimation.survey_weights`). Errors are as in `refuse_one_record`.
+        """
+        counted = self.source.count([side.reports for side in table.sides], self.weight)
+        scores = [
+            side.channel.fitted_to(each.counts, options.inverse).solve(own)
+            for side, each, own in zip(table.sides, counted, sets, strict=True)
+        ]
+        refuse_one_record(counted[0], options)
+        squared_scores = [each**2 for each in scores]
+        total, squares, first, once, twice = 0.0, 0.0, *(np.zeros(()) for _ in range(3))
+        for batch in self.source.batches(table.reports.names, self.weight):
+            codes = [batch.joint(side.reports) for side in table.sides]
+            w = np.ones(codes[0].size) if batch.weights is None else batch.weights
+            total, squares = total + w.sum(), squares + (w**2).sum()
+            first = first + sums_of_scores(scores, codes, w)
+            once = once + sums_of_scores(scores, codes, w**2)
+            twice = twice + sums_of_scores(squared_scores, codes, w**2)
+        records, share = counted[0].records, first / total
+        if options.target == "population":
+            variance = (twice - 2 * share * once + share**2 * squares) * records / (records - 1)
+            freedom = records - 1.0
+        else:
+            variance, freedom = twice - once, np.inf
+        error = roots_of_variances(variance, 1e-12 * twice) / total
+        reach = student(np.array(freedom), options.confidence) * error
+        return [each.ravel() for each in (share, error, share - reach, share + reach)], records
+
+    def _scored(self, table: Table, options: EstimateOptions) -> ColumnValues:
+        """Return the columns of all cells by scores; consistent is the nearest distribution."""
+        pairs = zip(table.parts, table.sides, strict=True)
+        sets = [np.eye(part.size)[:, cells_of(side.cells, part)] for part, side in pairs]
+        limits, records = self.by_scores(table, sets, options)
+        cells = Domain(tuple(attribute for part in table.parts for attribute in part))
+        order = np.argsort(cells_of(cells, table.domain))
+        parts = [each[order] for each in (*limits, euclidean_projection(limits[0]))]
+        return columns_of(parts, records, options) | {"consistent_by": "projection"}
 
     def unbiased(self, table: Table, options: EstimateOptions) -> tuple[Floats, Floats]:
         """Return the estimates of the cells of a `table` by `options`, and standard errors.

@@ -9,7 +9,6 @@ import numpy as np
 
 from deniable.analysis.answers import EstimateOptions, columns_of
 from deniable.analysis.estimator import ColumnValues, Estimator
-from deniable.analysis.scores import estimates_of_sets
 from deniable.arrays import Flags, Floats
 from deniable.errors import DeniableError, shown
 from deniable.records import Attribute, Domain
@@ -194,7 +193,7 @@ def satisfying(
     if table.countable:
         return known.columns(table, options, _holding(conditions, table.cells))
     sets = [_holding(conditions, side.cells) for side in table.sides]
-    limits, records = estimates_of_sets(table, sets, known.source, known.weight, options)
+    limits, records = known.by_scores(table, sets, options)
     columns = columns_of([*limits, np.clip(limits[0], 0.0, 1.0)], records, options)
     return columns | {"consistent_by": "projection"}
 

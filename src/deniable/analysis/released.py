@@ -196,7 +196,8 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionE
         The conditions `where` are ``"sex=F,age>=30"`` or ``{"sex": "F", "income": ["mid",
         "high"]}``; see `deniable.analysis.parsed_query`. The `**options` are as in `margins`. If
         the columns have too many combinations of randomized values to count them, scores of single
-        records are used (`deniable.analysis.scores`). The number of columns has no limit.
+        records are used (`deniable.analysis.estimator.Estimator.by_scores`). The number of columns
+        has no limit.
         """
         schema, (known, wanted) = self._schema(), self._estimator(**options)
         conditions = parsed_query(where, schema)
