@@ -5,20 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given, settings, strategies as st
 
 from deniable.channels import DenseChannel, KeepOrReplace, SquareWave, laplace_channel
-from deniable.errors import ChannelError, DeniableError
-from deniable.estimation import (
-    grid_estimate,
-    grid_means,
-    grid_quantiles,
-    smooth,
-    wasserstein_distances,
-)
+from deniable.errors import ChannelError
+from deniable.estimation import grid_estimate
 
-SEEDED = settings(deadline=None, max_examples=60, derandomize=True)
-ALARM = 1e-6
 THREE = DenseChannel(
     np.array([[0.5, 0.25, 0.25, 0.0], [0.125, 0.5, 0.125, 0.25], [0, 0.25, 0.25, 0.5]])
 )
@@ -112,20 +103,6 @@ def test_tables_of_a_batch_are_estimated_each_on_its_own():
     np.testing.assert_allclose(together.sum(axis=-1), 1, rtol=1e-12)
 
 
-@SEEDED
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=12))
-def test_smoothing_keeps_sums_and_the_uniform_distribution(values):
-    x = np.array(values)
-    found = smooth(x)
-    np.testing.assert_allclose(found.sum(), x.sum(), rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(smooth(np.full_like(x, 0.5)), 0.5)
-    assert np.abs(np.diff(found)).max() <= np.abs(np.diff(x)).max() + 1e-15
-
-
-def test_smoothing_is_a_quarter_to_either_side():
-    assert smooth(np.array([0.0, 0.0, 8.0, 0.0, 4.0])).tolist() == [0, 2, 4, 3, 3]
-
-
 def test_the_most_steps_are_said_to_have_ended_it():
     with pytest.warns(RuntimeWarning, match="EM of 1 tables stopped after 3 steps"):
         grid_estimate([40, 30, 20, 30], THREE, rise=1e-300, iterations=3)
@@ -136,36 +113,6 @@ def test_what_cannot_have_been_reported_is_refused():
     with pytest.raises(ChannelError, match="cannot produce"):
         grid_estimate([1, 1, 1], channel)
     assert np.isfinite(grid_estimate([1, 1, 0], channel)).all()
-
-
-# -- what is asked of a distribution ---------------------------------------------------------------
-
-
-def test_means_quantiles_and_distances_by_hand():
-    edges = np.array([0.0, 1.0, 3.0, 4.0])
-    x, y = np.array([0.5, 0.25, 0.25]), np.array([0.25, 0.25, 0.5])
-    assert grid_means(np.stack([x, y]), edges).tolist() == [1.625, 2.375]
-    found = grid_quantiles(np.stack([x, y]), edges, [0.0, 0.25, 0.5, 0.625, 1.0])
-    assert found.tolist() == [[0, 0.5, 1, 2, 4], [0, 1, 3, 3.25, 4]]
-    # A quarter moves from .5 to 2, and from there to 3.5.
-    assert wasserstein_distances(x, y, edges) == pytest.approx(0.75)
-    gap = np.array([0.5, 0.0, 0.5])
-    assert grid_quantiles(gap, edges, [0.5, 0.75]).tolist() == [1.0, 3.5]
-    with pytest.raises(DeniableError, match="proportions"):
-        grid_quantiles(x, edges, [1.5])
-
-
-@SEEDED
-@given(
-    st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(any),
-    st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(any),
-)
-def test_distances_are_those_of_scipy(first, second):
-    edges = np.array([0.0, 1.0, 3.0, 4.0, 9.0])
-    middles = (edges[1:] + edges[:-1]) / 2
-    x, y = np.array(first) / sum(first), np.array(second) / sum(second)
-    expected = scipy.stats.wasserstein_distance(middles, middles, x, y)
-    assert wasserstein_distances(x, y, edges) == pytest.approx(expected, abs=1e-12)
 
 
 def test_what_is_no_point_is_not_smoothed() -> None:

@@ -11,13 +11,7 @@ from .error_bounds import (
     records_needed as records_needed,
     smallest_propagation as smallest_propagation,
 )
-from .grids import (
-    grid_estimate as grid_estimate,
-    grid_means as grid_means,
-    grid_quantiles as grid_quantiles,
-    smooth as smooth,
-    wasserstein_distances as wasserstein_distances,
-)
+from .grids import grid_estimate as grid_estimate
 from .intervals import (
     CONFIDENCE as CONFIDENCE,
     Z_95 as Z_95,

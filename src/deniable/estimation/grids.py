@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Floats
 from deniable.channels import Channel
-from deniable.errors import ChannelError, DeniableError
+from deniable.errors import ChannelError
 
 RISE = 1e-3  # nats
 MAX_STEPS = 10_000
@@ -72,8 +72,9 @@ def grid_estimate(
         ratios = np.divide(observed, expected, out=np.zeros_like(observed), where=observed > 0)
         x = x * (ratios @ matrix.T)
         if smoothed:
-            points = channel.size - apart
-            x = np.concatenate([smooth(x[:, :points]), x[:, points:]], axis=1)
+            points = x[:, : channel.size - apart]
+            wider = np.concatenate([points[:, :1], points, points[:, -1:]], axis=1)
+            points[:] = (wider[:, :-2] + 2 * points + wider[:, 2:]) / 4
         found[going] = x
         with np.errstate(divide="ignore"):
             logs = np.where(observed > 0, np.log(x @ matrix), 0.0)
@@ -88,51 +89,3 @@ def grid_estimate(
             stacklevel=2,
         )
     return found.reshape(*frequencies.shape[:-1], channel.size)
-
-
-def smooth(distributions: Floats) -> Floats:
-    """Return (x_(u-1) + 2 x_u + x_(u+1)) / 4 along the last axis of `distributions`.
-
-    Each end cell is its own neighbour on the outside.
-    """
-    first, last = distributions[..., :1], distributions[..., -1:]
-    wider = np.concatenate([first, distributions, last], axis=-1)
-    return np.asarray((wider[..., :-2] + 2 * distributions + wider[..., 2:]) / 4)
-
-
-def grid_means(distributions: Floats, edges: Floats) -> Floats:
-    """Return means, with the mass of each cell at its middle, shape (...), in the unit of `edges`.
-
-    `distributions` have the shape (..., cells), and the increasing `edges` (cells + 1,).
-    """
-    return np.asarray(distributions @ ((edges[1:] + edges[:-1]) / 2))
-
-
-def grid_quantiles(distributions: Floats, edges: Floats, shares: npt.ArrayLike) -> Floats:
-    """Return quantiles, shape (..., quantiles), with the mass of each cell spread evenly in it.
-
-    A quantile is the smallest number up to which the distribution has the wanted proportion, in the
-    unit of `edges`. `distributions` have the shape (..., cells), the increasing `edges` (cells +
-    1,), and the wanted proportions, `shares`, in [0, 1], (quantiles,).
-    """
-    asked = np.atleast_1d(np.asarray(shares, dtype=float))
-    if np.any(~((asked >= 0) & (asked <= 1))):
-        raise DeniableError(f"proportions are {asked}; they must be in [0, 1]")
-    sums = np.cumsum(distributions, axis=-1)
-    goals = asked * sums[..., -1:]
-    cells = (sums[..., None, :] < goals[..., None]).sum(axis=-1)
-    mass = np.take_along_axis(distributions, cells, axis=-1)
-    short = np.take_along_axis(sums, cells, axis=-1) - goals
-    into = 1 - np.divide(short, mass, out=np.ones_like(mass), where=mass > 0)
-    return np.asarray(edges[cells] + into * (edges[cells + 1] - edges[cells]))
-
-
-def wasserstein_distances(estimated: Floats, true: Floats, edges: Floats) -> Floats:
-    """Return the mean distance over which mass moves from one distribution to the other.
-
-    It is the sum over inner edges of the absolute difference of the mass below, times the distance
-    between the middles of the two cells, in the unit of the edges. `estimated` and `true`, shape
-    (..., cells), have the same sums; the increasing `edges` have the shape (cells + 1,).
-    """
-    below = np.cumsum(estimated - true, axis=-1)[..., :-1]
-    return np.asarray(np.abs(below) @ np.diff((edges[1:] + edges[:-1]) / 2))

@@ -5,12 +5,19 @@ import math
 import numpy as np
 import pytest
 import scipy
+from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DeniableError
 from deniable.records import Domain, Microdata
 from deniable.records.domain import Discretization
 
-from reproduction.papers.idp.grid import ESTIMATORS, NOISES, compare_noises
+from reproduction.papers.idp.grid import (
+    ESTIMATORS,
+    NOISES,
+    compare_noises,
+    medians,
+    wasserstein_distances,
+)
 
 COUNTS = [5, 20, 40, 60, 50, 30, 15, 5]
 
@@ -44,6 +51,27 @@ def test_a_row_a_noise_epsilon_and_estimator_and_numbers_that_fit_together():
     for name in ("coverage_mean", "coverage_median"):
         assert (covered[f"{name}_low"] <= covered[name]).all()
         assert (covered[name] <= covered[f"{name}_high"]).all()
+
+
+def test_medians_and_distances_by_hand():
+    edges = np.array([0.0, 1.0, 3.0, 4.0])
+    x, y, gap = np.array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.5, 0.0, 0.5]])
+    assert medians(np.stack([x, y, gap]), edges).tolist() == [1, 3, 1]
+    assert medians(np.array([0.25, 0.5, 0.25]), edges) == 2
+    # A quarter moves from .5 to 2, and from there to 3.5.
+    assert wasserstein_distances(x, y, (edges[1:] + edges[:-1]) / 2) == pytest.approx(0.75)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(
+    st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(any),
+    st.lists(st.integers(0, 20), min_size=4, max_size=4).filter(any),
+)
+def test_distances_are_those_of_scipy(first, second):
+    middles = np.array([0.5, 2.0, 3.5, 6.5])
+    x, y = np.array(first) / sum(first), np.array(second) / sum(second)
+    expected = scipy.stats.wasserstein_distance(middles, middles, x, y)
+    assert wasserstein_distances(x, y, middles) == pytest.approx(expected, abs=1e-12)
 
 
 def test_same_seed_same_table():

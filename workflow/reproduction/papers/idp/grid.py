@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from deniable import estimation
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Counts, Floats, quotients
 from deniable.channels import Channel, SquareWave, laplace_channel, staircase_channel
 from deniable.records import Microdata
 from deniable.sampling import generator_for, multinomial
@@ -64,7 +64,8 @@ def compare_noises(
     """
     generator = generator_for(seed, {"analysis": "idp_noises"})
     counts = data.counts(data.domain.names)
-    truth, scale = counts / counts.sum(), np.arange(counts.size + 1.0) / counts.size
+    truth, edges = counts / counts.sum(), np.arange(counts.size + 1.0) / counts.size
+    middles = (edges[1:] + edges[:-1]) / 2
     rows: list[dict[str, Any]] = []
     for noise, channel_of in NOISES.items():
         for epsilon in epsilons:
@@ -73,12 +74,12 @@ def compare_noises(
             reports = channel.randomize_counts(records, generator)
             about = {"noise": noise, "epsilon": epsilon, "exact_epsilon": channel.epsilon}
             about |= {"cells": truth.size, "n": len(data)}
-            covered = _coverage(reports[:intervals], channel, truth, scale, resamples, generator)
+            covered = _coverage(reports[:intervals], channel, truth, edges, resamples, generator)
             for name, estimator in ESTIMATORS.items():
                 estimates = estimator(reports, channel)
-                distance = mean_summary(estimation.wasserstein_distances(estimates, truth, scale))
-                means = estimation.grid_means(estimates, scale)
-                off = means - estimation.grid_means(truth, scale)
+                distance = mean_summary(wasserstein_distances(estimates, truth, middles))
+                means = estimates @ middles
+                off = means - truth @ middles
                 row = about | {"estimator": name, "replicates": replicates}
                 row |= {"wasserstein": distance.value}
                 row |= {"ci_low": distance.low, "ci_high": distance.high}
@@ -92,7 +93,7 @@ def _coverage(
     reports: Counts,
     channel: Channel,
     truth: Floats,
-    scale: Floats,
+    edges: Floats,
     resamples: int,
     generator: np.random.Generator,
 ) -> dict[str, float]:
@@ -103,9 +104,8 @@ def _coverage(
     """
 
     def statistics(distributions: Floats) -> Floats:
-        means = estimation.grid_means(distributions, scale)[..., None]
-        quantiles = estimation.grid_quantiles(distributions, scale, 0.5)
-        return np.concatenate([means, quantiles], axis=-1)
+        means = distributions @ ((edges[1:] + edges[:-1]) / 2)
+        return np.stack([means, medians(distributions, edges)], axis=-1)
 
     right, held = statistics(truth), np.zeros(2, dtype=int)
     for table in reports:
@@ -120,3 +120,25 @@ def _coverage(
         ends = {"": held[at] / len(reports), "_low": low[at], "_high": high[at]}
         columns |= {f"coverage_{name}{end}": float(value) for end, value in ends.items()}
     return columns
+
+
+def medians(distributions: Floats, edges: Floats) -> Floats:
+    """Return medians, shape (...), with the mass of each cell spread evenly in it.
+
+    `distributions` have the shape (..., cells), and the increasing `edges` (cells + 1,).
+    """
+    sums = np.cumsum(distributions, axis=-1)
+    half = sums[..., -1:] / 2
+    cells = (sums < half).sum(axis=-1, keepdims=True)
+    short = np.take_along_axis(sums, cells, axis=-1) - half
+    into = 1 - quotients(short, np.take_along_axis(distributions, cells, axis=-1), 1.0)
+    return np.asarray(edges[cells] + into * (edges[cells + 1] - edges[cells]))[..., 0]
+
+
+def wasserstein_distances(estimated: Floats, true: Floats, middles: Floats) -> Floats:
+    """Return the mean distance over which mass moves from one distribution to the other.
+
+    `estimated` and `true`, shape (..., cells), have the same sums; cells are at their `middles`.
+    """
+    below = np.cumsum(estimated - true, axis=-1)[..., :-1]
+    return np.asarray(np.abs(below) @ np.diff(middles))
