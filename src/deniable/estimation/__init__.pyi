@@ -1,6 +1,7 @@
 from .distributions import (
     Distribution as Distribution,
     consistent as consistent,
+    grid_estimate as grid_estimate,
     likelihood_is_fast as likelihood_is_fast,
 )
 from .error_bounds import (
@@ -11,7 +12,6 @@ from .error_bounds import (
     records_needed as records_needed,
     smallest_propagation as smallest_propagation,
 )
-from .grids import grid_estimate as grid_estimate
 from .intervals import (
     CONFIDENCE as CONFIDENCE,
     Z_95 as Z_95,
