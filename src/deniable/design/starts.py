@@ -210,7 +210,6 @@ def _by_means(
         chosen.append(int(generator.choice(len(weights), p=odds / odds.sum())))
         nearest = np.minimum(nearest, np.sum((places - places[chosen[-1]]) ** 2, axis=1))
     means = places[chosen]
-    group = np.zeros((len(places), groups))
     for _ in range(MEAN_ROUNDS):
         distances = np.sum(means**2, axis=1) - 2 * places @ means.T
         group = np.zeros_like(distances)
@@ -218,7 +217,7 @@ def _by_means(
         mass = weights @ group
         occupied = mass > 0
         means[occupied] = ((group.T * weights) @ places)[occupied] / mass[occupied, None]
-    return group
+    return np.asarray(group)
 
 
 def _by_pairs(columns: Floats, proportions: Floats, generator: np.random.Generator) -> Floats:

@@ -284,8 +284,7 @@ def survey_estimate(
     _refuse_misfit(channel, counts, inverse)
     sums = counts.weights.sum(axis=0)
     denominator = float(_denominator(sums, total)[0])
-    if not channel.square and inverse == "least":
-        channel = channel.fitted_to(counts.effective)
+    channel = channel.fitted_to(counts.effective, inverse)
     proportions = channel.solve_transposed(sums / denominator)
     asked = channel.functional_weights(functionals)
     scores = channel.solve(asked)

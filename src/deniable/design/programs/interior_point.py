@@ -56,10 +56,6 @@ class Interior:
         """The free variables that are entries of the matrix; they are the first ones."""
         return np.asarray(self.free[self.free < self.polytope.entries])
 
-    def among_free(self, matrix: Floats) -> Floats:
-        """Return the free part of a `matrix` over all entries: (free entries, free entries)."""
-        return np.asarray(matrix[np.ix_(self.free_entries, self.free_entries)])
-
     def curvature(self, weights: Floats) -> Floats:
         """Return A' W A for a diagonal W of `weights`, one for each inequality."""
         rows, flat, products, wide, dense = self._products
@@ -224,8 +220,9 @@ class Descent:
         unit = 1 / np.sqrt(np.diagonal(hessian))
         scales = np.outer(unit, unit)
         hessian *= scales
-        hessian[:count, :count] += inner.among_free(model.hessian) * scales[:count, :count]
-        concave = inner.among_free(model.concave)
+        entries = np.ix_(inner.free_entries, inner.free_entries)
+        hessian[:count, :count] += model.hessian[entries] * scales[:count, :count]
+        concave = np.asarray(model.concave[entries])
         equal = inner.equal_left * unit
         # Only in directions that keep the equations must the model be convex.
         hessian += (
