@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from math import prod
 
 import numpy as np
 
@@ -117,9 +116,7 @@ def brute_densities(model: LatentClasses, evidence: Evidence) -> np.ndarray:
     return found
 
 
-def random_joint(
-    seed: int, *, factors: bool, clusters: bool
-) -> tuple[JointDistribution, np.ndarray]:
+def random_joint(seed: int, *, clusters: bool) -> tuple[JointDistribution, np.ndarray]:
     """Return a distribution of 3 or 4 columns, and its table with an axis for each column.
 
     Some cells have the probability 0. With `clusters`, the first and the third column are one unit.
@@ -135,16 +132,10 @@ def random_joint(
         own[:, -1] = 0.0
         np.divide(own, own.sum(axis=1, keepdims=True), out=own)
     table = whole_table(model)
-    found = {}
-    for pair in {(0, 1), (0, len(units) - 1)} if factors else ():
-        sizes = [units[at].size for at in pair]
-        found[pair] = generator.uniform(0.2, 3.0, prod(sizes))
-        wide = [units[at].size if at in pair else 1 for at in range(len(units))]
-        table = table * found[pair].reshape(wide)
     cells = Domain(tuple(each for unit in units for each in unit))
     order = [cells.position(name) for name in domain.names]
     table = (table / table.sum()).reshape(cells.shape).transpose(order)
-    return JointDistribution(domain, units, model, found), table
+    return JointDistribution(domain, units, model), table
 
 
 def distance(one: np.ndarray, other: np.ndarray) -> float:

@@ -8,8 +8,7 @@ from tests.joint.simulated import answers_of, dependent, distance, domain_of, ke
 
 from deniable.joint import correction, estimate_joint
 from deniable.joint.classes import LatentClasses
-from deniable.joint.correction import _counted, _rounds, corrected
-from deniable.joint.distribution import JointDistribution
+from deniable.joint.correction import _counted, _improved, _round, _score, corrected
 from deniable.joint.evidence import Evidence
 from deniable.joint.stacking import Stacked, _stacking_shares, stack_classes
 from deniable.records import Microdata
@@ -86,52 +85,67 @@ def test_one_class_at_most_is_independence_before_the_correction(evidence: Evide
 # -- the correction --------------------------------------------------------------------------------
 
 
-def held_out_scores(stacked: Stacked, evidence: Evidence, rounds: int) -> np.ndarray:
-    """Return the quadratic score of the held-out pairs after 0, 1, ... rounds."""
-    found = np.zeros(rounds + 1)
-    for part, model in enumerate(stacked.without):
-        held_out = _counted(evidence, stacked.fold == part)
-        run = _rounds(model.table(), _counted(evidence, stacked.fold != part), {})
-        for number in range(rounds + 1):
-            own = next(run)
-            found[number] += sum(each.score(own[pair]) for pair, each in held_out.items())
+def held_out_scores(stacked: Stacked, evidence: Evidence, rounds: int) -> list[float]:
+    """Return the quadratic score of the held-out pairs after 0, 10, 20, ... rounds."""
+    parts = range(len(stacked.without))
+    held_out = [_counted(evidence, stacked.fold == part) for part in parts]
+    training = [_counted(evidence, stacked.fold != part) for part in parts]
+    models, found = [*stacked.without], []
+    for _ in range(0, rounds + 1, correction.ROUNDS):
+        found.append(_score(models, held_out))
+        models = [_improved(own, counted) for own, counted in zip(models, training, strict=True)]
     return found
 
 
 @pytest.mark.parametrize("most", [1, 2, 32])
-def test_more_rounds_are_chosen_only_if_held_out_pairs_gain(most: int, evidence: Evidence) -> None:
+def test_the_rounds_have_the_best_held_out_score(most: int, evidence: Evidence) -> None:
     stacked = stack_classes(evidence, np.random.default_rng(1), most=most)
-    found = corrected(stacked, evidence)
-    scores = held_out_scores(stacked, evidence, found.rounds + 1)
-    assert (np.diff(scores[: found.rounds + 1]) > 0).all()
-    assert found.rounds == correction.MAX_ROUNDS or scores[-1] <= scores[-2]
-    pairs = {*combinations(range(len(SHAPE)), 2)} if found.rounds else set()
-    assert {*found.factors} == pairs
-    for own in found.factors.values():
+    model, rounds, _ = corrected(stacked, evidence)
+    scores = held_out_scores(stacked, evidence, correction.MAX_ROUNDS)
+    chosen = rounds // correction.ROUNDS
+    assert scores[chosen] == max(scores[: chosen + 1])
+    assert scores[chosen] >= scores[0] + 0.9 * (max(scores) - scores[0])
+    assert rounds > 0 or most == 1  # one class is independence
+    for own in (model.weights, *model.conditionals):
         assert (np.isfinite(own) & (own >= 0)).all()
-        assert own.max() > 0
-    assert found.rounds > 0 or most > 1
 
 
-def test_pairs_move_towards_their_own_likelihood(evidence: Evidence) -> None:
-    pairs = _counted(evidence)
-    table = LatentClasses.independent(evidence.margins).table()
-    heights = []
-    for found, _ in zip(_rounds(table, pairs, {}), range(6), strict=False):
-        reported = ((own, own.channel.reported(found[at].ravel())) for at, own in pairs.items())
-        heights.append(sum(own.counts @ np.log(values) for own, values in reported))
+@pytest.mark.parametrize("clusters", [None, [[0, 1], [2], [3]]])
+def test_pairs_move_towards_their_own_likelihood(clusters: list[list[int]] | None) -> None:
+    shape = SHAPE if clusters is None else (SHAPE[0] * SHAPE[1], *SHAPE[2:])
+    evidence = Evidence.of(answers_of(DATA, keeping(shape, 0.6), 1, clusters))
+    pairs, heights = _counted(evidence), []
+    model = LatentClasses.near(evidence.margins, 6, np.random.default_rng(1))
+    for _ in range(8):
+        joints = [model.distribution((*own.left, *own.right)) for own in pairs]
+        reported = [own.channel.reported(at) for own, at in zip(pairs, joints, strict=True)]
+        heights.append(sum(own.counts @ np.log(r) for own, r in zip(pairs, reported, strict=True)))
+        model = _round(model, pairs)
     assert heights[1] > heights[0] + 10
     assert (np.diff(heights) > 0).all()
 
 
-def test_factors_are_the_changes_of_the_table(evidence: Evidence) -> None:
-    model = LatentClasses.independent(evidence.margins)
-    table, factors = model.table(), dict[tuple[int, ...], np.ndarray]()
-    run = _rounds(table, _counted(evidence), factors)
-    next(run), next(run)
-    joint = JointDistribution(DATA.domain, evidence.units, model, factors)
-    expected = (table / table.sum(dtype=float)).reshape(-1)
-    np.testing.assert_allclose(joint.table(DATA.domain.names), expected, atol=1e-6)
+def test_a_round_is_the_mean_of_all_expected_tables() -> None:
+    """Against expected tables of all units and classes, computed cell by cell."""
+    evidence = Evidence.of(answers_of(DATA, keeping(SHAPE, 0.6)))
+    model = LatentClasses.near(evidence.margins, 3, np.random.default_rng(2))
+    pairs, numbers = _counted(evidence), np.zeros(3)
+    expected = [np.zeros_like(own) for own in model.conditionals]
+    for own in pairs:
+        i, j = *own.left, *own.right
+        one, other = model.conditionals[i], model.conditionals[j]
+        joint = np.einsum("k,ka,kb->kab", model.weights, one, other)
+        matrix = own.channel.matrix()
+        within = matrix * joint.sum(axis=0).reshape(-1, 1)
+        posterior = (within / within.sum(axis=0)) @ (own.counts / own.counts.sum())
+        share = joint / joint.sum(axis=0) * posterior.reshape(joint.shape[1:])
+        numbers += share.sum(axis=(1, 2))
+        expected[i] += share.sum(axis=2)
+        expected[j] += share.sum(axis=1)
+    found = _round(model, pairs)
+    np.testing.assert_allclose(found.weights, numbers / numbers.sum(), atol=1e-12)
+    for one, other in zip(found.conditionals, expected, strict=True):
+        np.testing.assert_allclose(one, other / other.sum(axis=1, keepdims=True), atol=1e-12)
 
 
 def test_the_misfit_is_near_one_for_records_of_the_model() -> None:
@@ -148,10 +162,9 @@ def test_the_misfit_is_near_one_for_records_of_the_model() -> None:
 def test_the_misfit_is_large_if_neither_classes_nor_pairs_follow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(correction, "MAX_TABLE", 1)
+    monkeypatch.setattr(correction, "MAX_ROUNDS", 0)
     found = estimate_joint(ANSWERS, DATA.domain, most=1)
     assert found.rounds == 0
-    assert found.distribution.factors == {}
     assert found.misfit > 3
 
 

@@ -69,13 +69,6 @@ class LatentClasses:
         left, right = outer(own[:half]), outer(own[half:])
         return np.asarray(((left * self.weights[:, None]).T @ right).reshape(-1))
 
-    def table(self) -> Singles:
-        """Return the distribution of the joint cells of all units, with an axis for each unit."""
-        shape = [own.shape[1] for own in self.conditionals]
-        flat: Singles = self.distribution(range(len(shape))).astype(np.float32)
-        table: Singles = flat.reshape(shape)
-        return table
-
     def log_densities(self, evidence: Evidence) -> Floats:
         """Return the logarithm of the probability of each record of the `evidence`."""
         shares, log_scale, _ = _joint_densities(self, evidence)

@@ -1,8 +1,8 @@
-"""A joint distribution of all columns: latent classes, times factors of clusters and pairs."""
+"""A joint distribution of all columns, by latent classes."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from deniable.arrays import Flags, Floats, Positions
 from deniable.errors import DeniableError
-from deniable.joint.classes import LatentClasses, Singles
-from deniable.joint.correction import Units, multiply
+from deniable.joint.classes import LatentClasses
 from deniable.joint.evidence import outer
 from deniable.records import Domain, Microdata, attributes_to_json, domain_from_json
 
@@ -26,24 +25,13 @@ class JointDistribution:
     """A distribution of all columns of a `domain` that answers each query consistently.
 
     It is a mixture of classes, the `model`, within which `units` are independent: single columns,
-    or clusters with impossible combinations. With `factors`, by the positions of some units, it is
-    this mixture times these factors, over the table of all units. So each probability is at least
-    0, and all tables agree. Without factors no table of all columns is formed.
+    or clusters with impossible combinations. So each probability is at least 0, and all tables
+    agree. No table of all columns is formed.
     """
 
     domain: Domain
     units: tuple[Domain, ...]
     model: LatentClasses
-    factors: Mapping[Units, Floats] = field(default_factory=dict)
-
-    @cached_property
-    def _table(self) -> Singles:
-        """The probabilities of all joint cells, with an axis for each unit."""
-        table = self.model.table()
-        for units, factor in self.factors.items():
-            multiply(table, units, factor)
-        table /= table.sum(dtype=float)
-        return table
 
     def table(self, names: Sequence[str]) -> Floats:
         """Return the distribution of the columns `names`, shape (cells,), the last fastest.
@@ -59,11 +47,7 @@ class JointDistribution:
                 f"the table of {', '.join(names)} and their clusters has {cells.size:,} cells; at "
                 f"most {MAX_CELLS:,} are computed. Name fewer columns, or give conditions"
             )
-        if self.factors:
-            others = tuple(at for at in range(len(self.units)) if at not in chosen)
-            joint = self._table.sum(axis=others, dtype=float)
-        else:
-            joint = self.model.distribution(chosen)
+        joint: Any = self.model.distribution(chosen)
         axes = [cells.position(name) for name in own.names]
         return np.asarray(np.einsum(joint.reshape(cells.shape), range(len(cells)), axes).ravel())
 
@@ -78,11 +62,6 @@ class JointDistribution:
         for unit in self.units:
             flags = (allowed.get(each.name, np.ones(each.size)) for each in unit)
             sets.append(outer([np.asarray(own, dtype=float)[None] for own in flags])[0])
-        if self.factors:
-            found: Any = self._table
-            for own in reversed(sets):
-                found = found @ own
-            return float(found)
         within = [own @ flags for own, flags in zip(self.model.conditionals, sets, strict=True)]
         return float(self.model.weights @ np.prod(within, axis=0))
 
@@ -91,15 +70,16 @@ class JointDistribution:
     ) -> Microdata:
         """Return so many `records`, at least 1, from the distribution, in random order.
 
-        If `whole`, cells, or classes and the cells of each unit within a class, are repeated as
-        often as expected, up to one record. Otherwise all records are independent draws. The
-        `generator` draws the records.
+        If `whole`, the cells of all columns are repeated as often as expected, up to one record;
+        over `MAX_CELLS` cells, the classes, and the cells of each unit within a class. Otherwise
+        all records are independent draws. The `generator` draws the records.
         """
         if records < 1:
             raise DeniableError(f"{records} synthetic records are requested; request at least 1")
-        if self.factors:
-            cells = drawn_cells(self._table, records, generator, whole)
-            codes = [*np.unravel_index(cells, self._table.shape)]
+        shape = [unit.size for unit in self.units]
+        if whole and math.prod(shape) <= MAX_CELLS:
+            table = self.model.distribution(range(len(shape)))
+            codes = [*np.unravel_index(drawn_cells(table, records, generator, whole), shape)]
         else:
             classes = drawn_cells(self.model.weights, records, generator, whole)
             numbers = np.bincount(classes, minlength=self.model.weights.size).tolist()
@@ -136,10 +116,6 @@ class JointDistribution:
             "units": [list(unit.names) for unit in self.units],
             "weights": _rounded(self.model.weights),
             "conditionals": [_rounded(own) for own in self.model.conditionals],
-            "factors": [
-                {"units": list(at), "factor": _rounded(own.ravel())}
-                for at, own in self.factors.items()
-            ],
         }
 
     @classmethod
@@ -153,17 +129,14 @@ class JointDistribution:
         try:
             domain = domain_from_json(own["columns"])
             units = tuple(domain.project(names) for names in own["units"])
-            weights, factors = np.array(own["weights"], dtype=float), {}
+            weights = np.array(own["weights"], dtype=float)
             shapes = [(weights.size, unit.size) for unit in units]
             pairs = zip(own["conditionals"], shapes, strict=True)
             conditionals = [np.array(each, float).reshape(shape) for each, shape in pairs]
-            for each in own["factors"]:
-                own_shape = [units[at].size for at in each["units"]]
-                factors[tuple(each["units"])] = np.array(each["factor"], float).reshape(own_shape)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             why = f"{error} is missing" if isinstance(error, KeyError) else error
             raise DeniableError(f"joint.json: damaged or edited ({why}); make it again") from None
-        return cls(domain, units, LatentClasses(weights, tuple(conditionals)), factors)
+        return cls(domain, units, LatentClasses(weights, tuple(conditionals)))
 
 
 def _rounded(values: Floats) -> list[Any]:

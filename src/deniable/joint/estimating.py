@@ -55,7 +55,7 @@ def estimate_joint(
     seed : int
         From 0; decides the parts of the records and the starts of the climbs.
     most : int
-        The largest number of latent classes, at least 1.
+        The largest number of latent classes, at least 1, which is independence of all columns.
 
     Raises
     ------
@@ -66,6 +66,5 @@ def estimate_joint(
         raise DeniableError("a joint distribution needs randomized records; give at least 2")
     evidence = Evidence.of(answers, weights)
     stacked = stack_classes(evidence, np.random.default_rng(seed), most=most)
-    found = corrected(stacked, evidence)
-    distribution = JointDistribution(domain, evidence.units, stacked.model, found.factors)
-    return JointEstimate(distribution, stacked, found.rounds, found.misfit)
+    model, rounds, misfit = corrected(stacked, evidence)
+    return JointEstimate(JointDistribution(domain, evidence.units, model), stacked, rounds, misfit)
