@@ -25,13 +25,9 @@ if TYPE_CHECKING:
 class ColumnsPlan(CategoricalPlan[Protocol]):
     """The channel of each column or cluster of columns of a file.
 
-    Parameters
-    ----------
-    schema, target, protocol, why, chosen_from, accept, order, part, made_by
-        As in `CategoricalPlan`.
-    invariant : bool
-        Whether the expected frequencies of randomized records are the original ones ([pram],
-        (2.1)). Invariant channels disclose these frequencies.
+    Channels are `invariant` if the expected frequencies of randomized records are the original ones
+    ([pram], (2.1)). Such channels disclose these frequencies. All other parameters are as in
+    `CategoricalPlan`.
     """
 
     kind: ClassVar[str] = "columns"

@@ -109,7 +109,7 @@ class Plan(ABC):
         if len(blocks) > 6:
             blocks[5:] = [f"  and {len(blocks) - 5} more"]
         names = ", ".join(each.name for each in self.schema.randomized)
-        stated, requested = self.guarantees[0], self.target * self.records_per_unit
+        stated, requested = self.guarantees[0], self.target * self.schema.records_per_unit
         lines = [
             f"{type(self).__name__} of population {shown(self.schema.population)}: {names}",
             f"epsilon {stated.epsilon!r} of {stated.unit}, requested {requested!r}",
@@ -179,11 +179,6 @@ class Plan(ABC):
     def row_by_row(self) -> bool:
         """Whether one fixed randomizer draws each row from the answers of one respondent alone."""
         return False
-
-    @property
-    def records_per_unit(self) -> int:
-        """The largest number of records of a unit of privacy."""
-        return self.schema.records_per_unit
 
     @property
     def unchanged_groups(self) -> tuple[str, ...]:

@@ -26,18 +26,10 @@ UNKNOWN = "not shown: the matrices are kept back"
 class KeptBackPlan(Plan):
     """A plan of invariant matrices without the matrices; it follows from the settings alone.
 
-    Parameters
-    ----------
-    schema, target, chosen_from, accept, order, part, requirement, made_by
-        As in `Plan`.
-    blocks : tuple of tuples of str
-        Columns that share a matrix. Other randomized columns of the schema are strata.
-    bounds : tuple of float
-        The requested epsilon of each block, which no matrix exceeds.
-    why : tuple of str
-        The reason for the matrix of each block.
-    weight : str, optional
-        As in `CategoricalPlan`.
+    Columns of one of the `blocks` share a matrix. Other randomized columns of the schema are
+    strata. The `bounds` are the requested epsilons of the blocks, which no matrix exceeds, and
+    `why` has the reasons for their matrices. The `weight` is as in `CategoricalPlan`, and all other
+    parameters are as in `Plan`.
     """
 
     kind: ClassVar[str] = KEPT_BACK

@@ -54,10 +54,8 @@ class QuestionnairePlan(CategoricalPlan[Forms]):
     Each record has randomized values of the columns of its form. All other columns have the value
     "(not asked)".
 
-    Parameters
-    ----------
-    schema, target, protocol, why, chosen_from, accept, order, part, requirement, made_by
-        As in `CategoricalPlan`. The `protocol` has the forms, and `why` one reason per block.
+    The parameters are as in `CategoricalPlan`. The `protocol` has the forms, and `why` one reason
+    per block.
 
     Raises
     ------

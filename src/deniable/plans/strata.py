@@ -37,10 +37,7 @@ OfEach = float | Mapping[Stratum, float]
 class StrataPlan(CategoricalPlan[StratifiedProtocol]):
     """The channels of columns within strata; the stratum columns are released unchanged.
 
-    Parameters
-    ----------
-    schema, target, protocol, why, chosen_from, accept, order, part, made_by
-        As in `CategoricalPlan`. All randomized values must be categories.
+    The parameters are as in `CategoricalPlan`. All randomized values must be categories.
 
     Examples
     --------

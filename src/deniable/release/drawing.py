@@ -150,14 +150,14 @@ class Release:
 
     def row_order(self, key: ReleaseKey) -> RowOrder | None:
         """Return the facts on the order of rows by a `key`; None if they change no total."""
-        plan, document = self.plan, self.document
-        limited = plan.schema.unit is not None and plan.schema.unit.excess == "limit"
+        plan, schema = self.plan, self.plan.schema
+        limited = schema.unit is not None and schema.unit.excess == "limit"
         known = not plan.against_shuffling and not plan.unchanged_groups and not limited
         if not known and not self.matched:
             return None
         exact = Fraction(counted_epsilon(plan.epsilon)) if known else None
-        order = draws_for(key, document, self.records.fingerprint).subkey("order", ())
-        return RowOrder(exact, key.digest("order", [order]), self.matched, plan.records_per_unit)
+        order = draws_for(key, self.document, self.records.fingerprint).subkey("order", ())
+        return RowOrder(exact, key.digest("order", [order]), self.matched, schema.records_per_unit)
 
     def refuse_failing_claims(self) -> None:
         """Raise `DeniableError` if a claim of the plan fails its audit and no risk is accepted."""

@@ -42,7 +42,7 @@ def shuffled_file(
 
 def _amplified(plan: Plan, records: int) -> dict[str, Any]:
     own = {"records": records}
-    found = shuffled_guarantee(plan.epsilon, records, unit := plan.records_per_unit)
+    found = shuffled_guarantee(plan.epsilon, records, unit := plan.schema.records_per_unit)
     if found is None:
         reason = NOT_BELOW if unit == 1 else TOO_MANY
         return {"epsilon": None, "delta": None, **own, "reasons": [reason]}
@@ -61,7 +61,7 @@ def statement_of_file(plan: Plan, shuffled: Mapping[str, Any] | None) -> str:
     if own["epsilon"] is None:
         reasons = "; ".join(own["reasons"] or shuffled["reasons"])
         return f"No other statement holds for the whole file: {reasons}."
-    unit, epsilon, delta = plan.records_per_unit, own["epsilon"], own["delta"]
+    unit, epsilon, delta = plan.schema.records_per_unit, own["epsilon"], own["delta"]
     changed = "your whole record" if unit == 1 else f"all of your records, at most {unit:,},"
     if own is not shuffled:
         groups = " and ".join(own["columns"])

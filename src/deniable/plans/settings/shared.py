@@ -21,18 +21,11 @@ AnyPlan = TypeVar("AnyPlan", bound="plans.Plan")
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """The inputs of a plan.
+    """The inputs of a plan: the `schema` of the whole file, and inputs of single options.
 
-    Parameters
-    ----------
-    schema : Schema
-        Of the whole file.
-    data : RecordsFile, optional
-        The original records. Only options that say so use them, and their risk must be accepted.
-    released : mapping of str to Responses, optional
-        Responses of other releases of the same population, by name.
-    accept : tuple of str
-        Names of accepted risks.
+    Only options that say so use the original records, `data`, and their risk must be accepted. The
+    mapping `released` has responses of other releases of the same population, by name. The names of
+    accepted risks are in `accept`.
     """
 
     schema: "Schema"
