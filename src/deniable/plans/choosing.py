@@ -25,7 +25,7 @@ from deniable.channels import (
     protocol_candidates,
     two_step_with_epsilon,
 )
-from deniable.errors import DeniableError, MissingExtraError, refuse_unknown
+from deniable.errors import DeniableError, MissingExtraError
 from deniable.plans.blocks import Block
 from deniable.records import Attribute, Domain
 
@@ -63,7 +63,6 @@ def choose(
     `MAX_DESIGNED_CELLS` cells. If `must`, an impossible kind is an error. Otherwise the best kind
     replaces it, with the reason in `why`. Raises `DeniableError` if the channel is impossible.
     """
-    refuse_unknown("mechanism", kind, (BEST, *MECHANISMS))
     if block.possible is not None:
         if kind == INVARIANT:
             raise DeniableError(

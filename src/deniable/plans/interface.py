@@ -275,14 +275,6 @@ class Plan(ABC):
             "batch; give the whole file to deniable.protect"
         )
 
-    @property
-    def about_rows(self) -> str:
-        """A sentence on the rows of the protected file."""
-        if self.order == "as_in_file":
-            return "The rows have the order of the original file."
-        hidden = "which does not reveal their place in the original file."
-        return f"The rows have a random order, {hidden}"
-
     def epsilon_by_changed_attribute(self) -> dict[str, float]:
         """Return the exact epsilon of a change of one column alone, by column."""
         return {}

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy.typing as npt
-import pandas as pd
 
 from deniable.arrays import Floats
 from deniable.channels import refuse_bad_budget
@@ -312,13 +311,11 @@ def clusters_from_tables(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the clusters of several columns of a `domain`, by two-way `tables`.
 
-    Pairs without a table are not merged. `largest_cells`, `least_dependence` and `ordinal` are as
-    in `clusters_from`.
+    Columns without a table of both count as independent. `largest_cells`, `least_dependence` and
+    `ordinal` are as in `clusters_from`.
     """
     measures = pair_measures(domain, ordinal)
     with_table = {pair: measure for pair, measure in measures.items() if pair in tables}
-    found = dependences_from_tables(tables, with_table).set_index(["attribute_1", "attribute_2"])
-    found = found.reindex(pd.MultiIndex.from_tuples(measures, names=found.index.names))
-    every = found.fillna({"dependence": 0.0}).reset_index()
-    clusters = cluster_attributes(domain, every, largest_cells, least_dependence)
+    found = dependences_from_tables(tables, with_table)
+    clusters = cluster_attributes(domain, found, largest_cells, least_dependence)
     return tuple(each for each in clusters if len(each) > 1)

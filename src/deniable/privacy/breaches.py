@@ -120,8 +120,8 @@ def worst_set(channel: Channel, prior: Prior, rho: Number) -> WorstSet | None:
     below rho.
     """
     exact = exact_distribution(channel.size, prior)
-    found = _largest_posterior_below(channel.matrix(), exact, proportion(rho, "rho_1"))
-    if found is None:
+    limit = proportion(rho, "rho_1")
+    if (found := _largest_posterior_below(channel.matrix(), exact, limit)) is None:
         return None
     members, report, bound, attained = found
     posterior = float(_posterior(channel, exact, members)[report])
@@ -188,11 +188,9 @@ def _reports_above(
 def _largest_posterior_below(
     matrix: Floats, prior: Sequence[Fraction], limit: Fraction
 ) -> tuple[tuple[int, ...], int, float, bool] | None:
-    """Return the set of prior probability below `limit` with the largest posterior.
+    """Return the members of `worst_set`, their randomized value, the bound, and if it is attained.
 
-    Also return the randomized value, an upper bound over all such sets and values, and whether the
-    set attains it. Return None if no category has a positive prior below the limit. The `matrix`
-    has the shape (categories, reports), the `prior` sums to 1, and the limit is in (0, 1].
+    The `matrix` has the shape (categories, reports), and the `prior` sums to 1.
     """
     items = np.array([u for u, p in enumerate(prior) if 0 < p < limit], dtype=np.intp)
     if not items.size:

@@ -128,9 +128,9 @@ def cluster_attributes(
     The algorithm starts from single attributes of the `domain`. It visits the pairs of clusters by
     descending dependence (the largest among their pairs of attributes). It merges the first pair
     with at most T_v = `largest_cells` joint cells, and then starts again. It stops at dependences
-    below T_d = `least_dependence`. The function `dependences` returns the table `dependences`.
-    Clusters (by their first attribute) and their attributes are in the domain's order, which also
-    resolves ties.
+    below T_d = `least_dependence`. The function `dependences` returns the table `dependences`;
+    pairs that it lacks count as independent. Clusters (by their first attribute) and their
+    attributes are in the domain's order, which also resolves ties.
     """
     columns = (dependences[name].tolist() for name in ("attribute_1", "attribute_2", "dependence"))
     strength = {
@@ -141,7 +141,7 @@ def cluster_attributes(
     clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]
 
     def dependence(pair: Clustering) -> float:
-        return max(strength[frozenset(names)] for names in product(*pair))
+        return max(strength.get(frozenset(names), 0.0) for names in product(*pair))
 
     def may_merge(pair: Clustering) -> bool:
         cells = prod(sizes[name] for cluster in pair for name in cluster)

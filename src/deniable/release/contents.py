@@ -102,7 +102,7 @@ def _fields(plan: Plan, release: Mapping[str, Any]) -> dict[str, str]:
         "spreadsheets": _formulas(plan.schema),
         "columns": shortened(", ".join(each for each in names if each not in unchanged)),
         "source": SURROGATE if release["data_source"] == "surrogate" else "",
-        "rows": plan.about_rows,
+        "rows": _about_rows(plan),
         "statement": _statement(plan),
         "statement_of_file": statement_of_file(plan, release.get("shuffled")),
         "changed": _changed(plan),
@@ -116,6 +116,14 @@ def _fields(plan: Plan, release: Mapping[str, Any]) -> dict[str, str]:
     tables = plan.channels() or plan.unverifiable or not plan.of_records
     method, of = ("margins", "value") if tables else ("numbers", "statistic")
     return single | lines | {"method": method, "of": of}
+
+
+def _about_rows(plan: Plan) -> str:
+    if not plan.of_records:
+        return "Each row is a number of answers, by block, table and cell; there are no records."
+    if plan.order == "as_in_file":
+        return "The rows have the order of the original file."
+    return "The rows have a random order, which does not reveal their place in the original file."
 
 
 def _list_of_files(plan: Plan, public: Path) -> str:

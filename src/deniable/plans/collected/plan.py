@@ -90,9 +90,6 @@ class CollectedPlan(Plan):
     protected_name: ClassVar[str] = "answers"
     of_records: ClassVar[bool] = False
     passed: ClassVar[tuple[str, ...]] = ()
-    about_rows: ClassVar[str] = (
-        "Each row is a number of answers, by block, table and cell; there are no records."
-    )
 
     design: CollectionDesign
     _: KW_ONLY
