@@ -20,7 +20,6 @@ from deniable.channels import (
     DenseChannel,
     KeepOrReplace,
     read_channel,
-    rounded_down,
     two_step,
     whole_counts,
 )
@@ -40,32 +39,19 @@ NEEDS: dict[Kind, tuple[str, set[tuple[bool, bool]]]] = {
 """The options of each kind, in words and as allowed pairs: epsilon given, retention given."""
 
 
-def channel_of_retention(size: int, retention: float | npt.ArrayLike) -> Channel:
-    """Return a matrix that retains each category with at least a given probability.
+def channel_of_retention(size: int, retention: float) -> KeepOrReplace:
+    """Return a matrix that retains each of `size` categories with at least a given probability.
 
     All other categories have equal probabilities. In exact arithmetic, P[v, v] is at least
-    `retention` (of v), and only rounding makes it larger. Retention probabilities are in [0, 1].
-    One for all `size` categories gives a `KeepOrReplace`, and shape (size,) a `DenseChannel`.
+    `retention`, in [0, 1], and only rounding makes it larger.
     """
     if size < 1:
         raise DeniableError(f"a matrix needs at least one category, not {size}")
-    floors = np.asarray(retention, dtype=float)
-    if floors.shape not in ((), (size,)):
-        raise DeniableError(f"{size} categories, but retentions of shape {floors.shape}")
-    if (outside := floors[~((floors >= 0) & (floors <= 1))]).size:
-        raise DeniableError(f"a retention is {outside[0]}; it must be in [0, 1]")
+    floor = float(retention)
+    if not 0 <= floor <= 1:
+        raise DeniableError(f"a retention is {floor}; it must be in [0, 1]")
     if size == 1:
         return KeepOrReplace(1.0, np.zeros(1))
-    if floors.ndim == 0:
-        return _of_one_retention(size, float(floors))
-    rows = np.diag(floors)
-    for v, floor in enumerate(floors.tolist()):
-        # Draws have exactly the proportions of a row, so the floor holds if the sum is at most 1.
-        rows[v, np.arange(size) != v] = rounded_down((1 - Fraction(floor)) / (size - 1))
-    return DenseChannel(rows)
-
-
-def _of_one_retention(size: int, floor: float) -> KeepOrReplace:
     keep = (size * floor - 1) / (size - 1)
     first = np.eye(1, size)
     while True:
