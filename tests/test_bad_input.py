@@ -25,7 +25,7 @@ from deniable.design import read_specification
 from deniable.errors import ChannelError, DataError, DeniableError
 from deniable.plans import ColumnsPlan, plan_from_json, plan_to_json, read_plan
 from deniable.randomized_response import Protocol
-from deniable.records import Attribute, Domain, Microdata, read_parquet
+from deniable.records import Attribute, Domain, Microdata, read_true_records
 from deniable.schema import read_schema, schema_from_dict
 from deniable.texts import read_given_json
 from deniable.validation import read_yaml
@@ -336,7 +336,7 @@ def test_parquet_columns_of_lists(tmp_path: Path) -> None:
     metadata = pq.read_schema(file).metadata
     table = pa.table({"sex": [["F"], ["M"]]}).replace_schema_metadata(metadata)
     pq.write_table(table, file)
-    assert "column 'sex' has list<" in refused(file, read_parquet, file)
+    assert "column 'sex' has list<" in refused(file, read_true_records, file)
 
 
 # -- arguments -------------------------------------------------------------------------------------

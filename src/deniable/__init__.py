@@ -2,7 +2,8 @@
 
 Import the names for your own programs from here. Each is loaded when it is first used:
 
-- records: `Attribute`, `Domain`, `Microdata`, `NumericMicrodata`, `Discretization`, `read_parquet`
+- records: `Attribute`, `Domain`, `Discretization`, `Microdata`, `NumericMicrodata`,
+  `read_true_records`
 - your own file: `Schema`, `draft_schema`, `read_schema`, `schema_from_dict`, `RecordsFile`; `Plan`,
   `ColumnsPlan`, `StrataPlan`, `MaskedPlan`, `CollectedPlan`, `make_plan`, `plan_from_protocol`,
   `make_questionnaire`, `compare`, `expected_errors`, `epsilon_for`, `explore`, `read_plan`,

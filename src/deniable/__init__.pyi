@@ -90,7 +90,7 @@ from .records import (
     Domain as Domain,
     Microdata as Microdata,
     NumericMicrodata as NumericMicrodata,
-    read_parquet as read_parquet,
+    read_true_records as read_true_records,
 )
 from .release import (
     approve_plan as approve_plan,

@@ -15,8 +15,9 @@ from hypothesis import given, settings, strategies as st
 
 from deniable.errors import DataError, DeniableError
 from deniable.records import categorical as microdata
-from deniable.records.categorical import Microdata, encode, read_parquet
+from deniable.records.categorical import Microdata, encode
 from deniable.records.domain import Attribute, Domain
+from deniable.records.numeric import read_true_records
 
 DOMAIN = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v, w", "z"), "ordinal")))
 
@@ -114,7 +115,7 @@ def test_encode():
 def test_parquet_round_trip(tmp_path, records):
     data = some_data(records)
     data.write_parquet(tmp_path / "deep" / "d.parquet")
-    back = read_parquet(tmp_path / "deep" / "d.parquet")
+    back = read_true_records(tmp_path / "deep" / "d.parquet")
     assert_same(back, data)
     assert back.marks == {"k": "ü"}
     if records:
@@ -140,7 +141,7 @@ def test_any_names_and_categories_come_back(tmp_path_factory, names, categories)
     data = some_data(20, domain)
     folder = tmp_path_factory.mktemp("any")
     data.write_parquet(folder / "d.parquet")
-    assert_same(read_parquet(folder / "d.parquet"), data)
+    assert_same(read_true_records(folder / "d.parquet"), data)
     assert_same(Microdata.of_frame(data.to_frame().astype("str"), domain), data)
 
 
@@ -149,7 +150,7 @@ def test_categories_of_two_bytes(tmp_path):
     data = some_data(3000, wide)
     data.write_parquet(tmp_path / "d.parquet")
     assert data.columns[0].dtype == np.uint16
-    assert_same(read_parquet(tmp_path / "d.parquet"), data)
+    assert_same(read_true_records(tmp_path / "d.parquet"), data)
 
 
 # -- unreadable ------------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def test_absent_files_and_directories(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for path in ("absent.csv", "folder.csv", "absent/deep.csv", "loop", "n" * 300):
         with pytest.raises(DataError) as caught:
-            read_parquet(tmp_path / path)
+            read_true_records(tmp_path / path)
         assert str(caught.value).startswith(f"{tmp_path / path}: ")
         assert "\n" not in str(caught.value)
 
@@ -195,7 +196,7 @@ def test_malformed_parquet_metadata(tmp_path, metadata, message):
     file = tmp_path / "d.parquet"
     pq.write_table(with_metadata(metadata), file)
     with pytest.raises(DataError, match=message) as caught:
-        read_parquet(file)
+        read_true_records(file)
     assert str(caught.value).startswith(f"{file}: ")
 
 
@@ -214,7 +215,7 @@ def test_malformed_parquet(tmp_path, damage):
         }[damage]
     )
     with pytest.raises(DataError, match=r"not readable as Parquet .*; create it again") as caught:
-        read_parquet(file)
+        read_true_records(file)
     assert "\n" not in str(caught.value)
 
 
@@ -268,7 +269,7 @@ def test_writers_replace_whole_files(tmp_path):
     target = tmp_path / "d"
     for records in (5000, 10):
         some_data(records).write_parquet(target)
-    assert_same(read_parquet(target), some_data(10))
+    assert_same(read_true_records(target), some_data(10))
     assert entries(tmp_path) == ["d"]
 
 

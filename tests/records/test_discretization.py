@@ -13,8 +13,9 @@ from deniable.channels import ProductChannel
 from deniable.errors import DataError, DeniableError
 from deniable.randomized_response.dependence import absolute_correlation
 from deniable.randomized_response.protocols import rr_channel, rr_independent
-from deniable.records.categorical import Microdata, read_parquet
+from deniable.records.categorical import Microdata
 from deniable.records.domain import Discretization, Domain
+from deniable.records.numeric import read_true_records
 
 ROOT = Path(__file__).resolve().parents[2]
 reproducible = settings(deadline=None, derandomize=True)
@@ -130,7 +131,7 @@ def test_intervals_give_microdata(tmp_path):
     assert data.domain.names == ("age", "hours")
     assert [column.tolist() for column in data.columns] == [[0, 7, 2], [4, 0, 10]]
     data.write_parquet(tmp_path / "data.parquet")
-    assert read_parquet(tmp_path / "data.parquet").domain == data.domain
+    assert read_true_records(tmp_path / "data.parquet").domain == data.domain
     with pytest.raises(DataError, match="attribute 'hours': record 2"):
         discretize([[20, 20], [20, 200]], by)
 

@@ -8,7 +8,6 @@ from .categorical import (
     attributes_to_json as attributes_to_json,
     domain_from_json as domain_from_json,
     encode as encode,
-    read_parquet as read_parquet,
 )
 from .domain import (
     MAX_RAVELLED_DOMAIN as MAX_RAVELLED_DOMAIN,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.arrays import Codes, Counts
-from deniable.errors import DataError, named_types
+from deniable.errors import DataError
 from deniable.records import arrow
 from deniable.records.domain import Attribute, Domain, refuse_foreign_codes
 
@@ -155,17 +155,8 @@ def encode(values: pa.Array, attribute: Attribute, where: str) -> Codes:
     return np.asarray(codes.to_numpy(zero_copy_only=False)).astype(attribute.code_type)
 
 
-@named_types
-def read_parquet(path: Path | str) -> Microdata:
-    """Read microdata from the file at `path` that `Microdata.write_parquet` wrote.
-
-    Raises `DataError` if the file is absent or not Parquet, or has no domain or too few columns.
-    """
-    return microdata_of(path, *arrow.read_table(path))
-
-
 def microdata_of(path: Path | str, table: pa.Table, metadata: Mapping[bytes, bytes]) -> Microdata:
-    """Return the records of a `table` with its `metadata` at `path`; see `read_parquet`."""
+    """Return the records of a `table` with its `metadata` at `path`; see `read_true_records`."""
     if arrow.CATEGORICAL_KEY not in metadata:
         raise DataError(
             f"{path}: has no domain in its metadata, so codes have no meaning; take the records "

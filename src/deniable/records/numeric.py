@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.arrays import Counts, Floats
-from deniable.errors import DataError
+from deniable.errors import DataError, named_types
 from deniable.records import arrow
 from deniable.records.categorical import Microdata, encode, microdata_of
 from deniable.records.domain import Attribute, refuse_foreign_codes
@@ -159,8 +159,9 @@ def _numbers(names: tuple[str, ...], given: npt.ArrayLike) -> Floats:
     return values
 
 
+@named_types
 def read_true_records(path: Path | str) -> Microdata | NumericMicrodata:
-    """Read prepared records from a Parquet file at `path`; its metadata state their kind.
+    """Read records from a Parquet file at `path` of `write_parquet`; its metadata state their kind.
 
     Raises `DataError` if the file is absent or not Parquet, or does not describe its attributes; if
     a column is absent; or if a value is not a finite number or an unknown category or class.
