@@ -203,9 +203,8 @@ class Release:
         """
         risk = self.risk
         draws = draws_for(key, self.document, self.records.fingerprint)
-        more: dict[str, pd.DataFrame] = {}
-        rows = self._write(draws, risk, public / self.file_name, more)
-        for name, table in more.items():
+        rows, tables = self._write(draws, public / self.file_name)
+        for name, table in tables.items():
             write_table(public / f"{name}.csv", table)
         risk.left_out = self.records.file.left_out
         risk.outside = tuple(self.records.file.outside.values())
@@ -233,13 +232,11 @@ class Release:
         write_documents(self.plan.published, self.published | {"release": block}, public)
         refuse_other_files(public)
 
-    def _write(
-        self, draws: KeyedDraws, risk: Risk, path: Path, more: "dict[str, pd.DataFrame]"
-    ) -> int:
-        """Write the protected file to a `path`, add further tables to `more`; return its rows."""
-        rows, numbers = 0, list[RecordBatch]()
-        tables = self.plan.randomize(_watched(self.records.batches(), numbers), draws, risk.add)
-        tables = self._compared(tables, numbers, risk, more)
+    def _write(self, draws: KeyedDraws, path: Path) -> "tuple[int, dict[str, pd.DataFrame]]":
+        """Write the protected file to a `path`; return its number of rows, and further tables."""
+        rows, more, numbers = 0, dict[str, Any](), list[RecordBatch]()
+        batches = _watched(self.records.batches(), numbers)
+        tables = self._compared(self.plan.randomize(batches, draws, self.risk.add), numbers, more)
         with (
             records_writer(path, self.plan.schema.file, self.records.file.form) as writer,
             # Randomized values in the order of the file are as confidential as the records.
@@ -251,20 +248,16 @@ class Release:
                 tables = in_order_of_key(tables, draws, len(self.records), Path(scratch))
             for table in tables:
                 writer.write(table)
-                risk.add_groups(table.select(self.plan.unchanged_groups))
+                self.risk.add_groups(table.select(self.plan.unchanged_groups))
                 rows += len(table)
                 if permuted:
                     self.records.progress("writing in random order", rows, len(self.records))
-        return rows
+        return rows, more
 
     def _compared(
-        self,
-        tables: Iterator[pa.Table],
-        numbers: list[RecordBatch],
-        risk: Risk,
-        more: "dict[str, pd.DataFrame]",
+        self, tables: Iterator[pa.Table], numbers: list[RecordBatch], more: dict[str, Any]
     ) -> Iterator[pa.Table]:
-        """Yield `tables`; add their public tables to `more`, and unchanged `numbers` to `risk`."""
+        """Yield `tables`; add public tables to `more`, and count unchanged `numbers`."""
         for table in tables:
             for name in numbers[0].numbers if numbers else ():
                 original = np.concatenate([each.numbers[name] for each in numbers])
@@ -273,7 +266,7 @@ class Release:
                     if pa.types.is_string(column.type):
                         column = pc.replace_substring(column, ",", ".")
                     same = np.asarray(column.cast(pa.float64())) == original
-                    risk.add_unchanged(name, int(same.sum()), len(original))
+                    self.risk.add_unchanged(name, int(same.sum()), len(original))
             more |= self.plan.public_tables(table)
             yield table
 
