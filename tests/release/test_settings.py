@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from tests.release.small_releases import plan_for, schema
 
 from deniable.errors import DeniableError
+from deniable.files import sha256
 from deniable.plans import make_plan, write_plan
 from deniable.release import ReleaseSettings
 
@@ -60,6 +61,20 @@ def test_the_owners_words_decide_nothing_that_is_drawn(tmp_path: Path) -> None:
     # Jobs receive all of it, and make the same release.
     whole = settings(consent="asked")
     assert ReleaseSettings.model_validate(whole.model_dump(by_alias=True)) == whole
+
+
+def test_files_of_a_plan_count_by_their_content(tmp_path: Path) -> None:
+    files = {"a": str(tmp_path / "a.csv"), "b": str(tmp_path / "none.csv")}
+    (tmp_path / "a.csv").write_text("a matrix")
+    by_files = {"kind": "columns", "matrix": {"kind": "file", "files": files}}
+    expected = {"a": sha256(tmp_path / "a.csv"), "b": None}
+    assert settings(plan=by_files).stated()["plan"]["matrix"]["files"] == expected
+    mixed = {"kind": "mixed", "numbers": {"method": "dp", "epsilon": 1.0}, "categories": by_files}
+    stated = settings(plan=mixed).stated()["plan"]
+    assert stated["categories"]["matrix"] == {"kind": "file", "files": expected}
+    by_total = {"from": "secure_sum", "total": files["a"], "t_v": 10, "t_d": 0.1}
+    clusters = settings(plan=PLAN | {"clusters": by_total}).stated()["plan"]["clusters"]
+    assert clusters == by_total | {"total": expected["a"]}
 
 
 def test_risks_are_accepted_by_name() -> None:

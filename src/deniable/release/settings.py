@@ -1,7 +1,7 @@
 """The settings of a release, as an entry of the workflow's config."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -190,7 +190,7 @@ class ReleaseSettings(Strict):
             "mode": self.mode,
             "population": self.population,
             "accept": sorted(self.accept),
-            "plan": _digest(self.plan) if isinstance(self.plan, str) else _by_content(self.plan),
+            "plan": _by_content(self.plan, self.inputs),
             "schema": _digest(self.file.schema_file)
             if self.file is not None and self.file.schema_file and not self.plan_file
             else "of the plan",
@@ -221,17 +221,11 @@ class ReleaseSettings(Strict):
             )
 
 
-def _by_content(plan: Mapping[str, Any]) -> dict[str, Any]:
-    clusters = plan.get("clusters")
-    if isinstance(clusters, dict) and "total" in clusters:
-        plan = {**plan, "clusters": clusters | {"total": _digest(clusters["total"])}}
-    if isinstance(plan.get("categories"), dict):
-        return {**plan, "categories": _by_content(plan["categories"])}
-    matrix = plan.get("matrix")
-    if not isinstance(matrix, dict) or "files" not in matrix:
-        return dict(plan)
-    files = {block: _digest(path) for block, path in matrix["files"].items()}
-    return {**plan, "matrix": matrix | {"files": files}}
+def _by_content(options: Any, files: Sequence[str]) -> Any:
+    """Return `options`, with the digests of `files` in place of their paths."""
+    if isinstance(options, dict):
+        return {name: _by_content(each, files) for name, each in options.items()}
+    return _digest(options) if isinstance(options, str) and options in files else options
 
 
 def _digest(path: str) -> str | None:
