@@ -41,7 +41,7 @@ from deniable.release.counting.entries import (
 )
 from deniable.release.counting.ledger import (
     LEDGER_VARIABLE,
-    consent_needed,
+    composed_epsilon,
     named_ledger,
     total_of,
 )
@@ -86,7 +86,9 @@ def consent_for(
     """Return the consent that the next release needs, None for the first one."""
     entries = ledger.entries(population)
     new = new_entry(population, release, "", records, counted(epsilon), part)
-    return consent_needed(new, entries) if entries else None
+    total = epsilon_text(composed_epsilon((*entries, new)))
+    release = f"release {len(entries) + 1} of {new.population.lower()} named {new.release}"
+    return f"{release}, total epsilon {total}" if entries else None
 
 
 def reserve(ledger: Ledger, release: str, epsilon: Any = 1, **changes: Any) -> Entry:

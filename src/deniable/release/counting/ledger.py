@@ -213,10 +213,11 @@ class Ledger:
                 f"population {population!r}; name the ledger and population of earlier releases, "
                 "or leave the consent out if there are none"
             )
-        needed = consent_needed(new, entries)
-        if consent == needed:
-            return
         before, after = composed_epsilon(entries), epsilon_text(composed_epsilon((*entries, new)))
+        # With number and total, a consent is invalid after any other release.
+        release = f"release {len(entries) + 1} of {population.lower()} named {new.release}"
+        if consent == (needed := f"{release}, total epsilon {after}"):
+            return
         # The parts of a partition have no record in common.
         others = (
             each
@@ -337,16 +338,6 @@ def _checked(new: Entry) -> Entry:
     _refuse_bad_name("population", new.population)
     _refuse_bad_name("release", new.release)
     return replace(new, epsilon=counted(new.epsilon))
-
-
-def consent_needed(new: Entry, entries: Sequence[Entry]) -> str:
-    """Return the text of consent that a `new` release needs after the `entries` of its population.
-
-    It states the number and the total, so it is invalid after any other release.
-    """
-    total = epsilon_text(composed_epsilon((*entries, new)))
-    population = new.population.lower()
-    return f"release {len(entries) + 1} of {population} named {new.release}, total epsilon {total}"
 
 
 def _refuse_bad_name(what: str, name: str) -> None:
