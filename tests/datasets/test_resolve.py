@@ -12,7 +12,6 @@ from tests.datasets.colours import (
     GOOD_SHA,
     OTHER,
     OTHER_SHA,
-    PATIENT,
     Server,
     left_over,
 )
@@ -112,7 +111,6 @@ class Job:
             source=source,
             mirror=mirror,
             folder=self.folder,
-            limits=PATIENT,
             say=self.said.append,
         )
         assert not any("\n" in line for line in self.said)

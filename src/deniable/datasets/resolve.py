@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 from urllib.parse import urljoin, urlsplit
@@ -230,7 +230,6 @@ def obtain(
     source: SourceSetting,
     mirror: Path | None,
     folder: Path,
-    limits: Limits = Limits(),
     say: Callable[[str], None],
 ) -> ResolvedFile:
     """Obtain the published file of a `dataset` in `folder`, or choose surrogates.
@@ -245,8 +244,6 @@ def obtain(
         The option `data.source` of the configuration.
     mirror : path or None
         A directory. A wrong file in it is an error, also for `auto`.
-    limits : Limits
-        Limits of the duration and the size of a download.
     say : callable
         Takes the address and the reasons, as lines for a log.
     """
@@ -278,7 +275,7 @@ def obtain(
         failure = f"the mirror directory lacks {dataset.file}"
         say(f"{dataset.file}: the mirror {mirror} lacks it and is skipped")
     say(f"{dataset.file}: downloading {dataset.address}")
-    limits = replace(limits, most_bytes=dataset.bytes or limits.most_bytes)
+    limits = Limits(most_bytes=dataset.bytes or Limits.most_bytes)
     try:
         download(dataset.address, target, dataset.sha256, limits)
     except DownloadError as error:
