@@ -219,8 +219,6 @@ def refuse_bad_names(where: str, names: Sequence[str]) -> None:
 def _table(given: Any) -> pa.Table:
     if isinstance(given, pa.Table):
         return given
-    if isinstance(given, pa.RecordBatch):
-        return pa.Table.from_batches([given])
     if type(given).__module__.partition(".")[0] == "pandas":
         return _of_pandas(given)
     if hasattr(given, "__arrow_c_stream__"):
