@@ -11,6 +11,7 @@ from deniable.channels import DenseChannel, KeepOrReplace, ProductChannel, resam
 from deniable.channels.invariant import (
     INVARIANCE_TOLERANCE,
     conditional_covariance,
+    covariance_bound,
     disclosed_proportions,
     lazy_resampling_with_epsilon,
     sampling_covariance,
@@ -342,9 +343,10 @@ def test_reversible_matrices_have_a_closed_form() -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=EXACT)
 
 
-def test_sampling_covariance() -> None:
+def test_bound_and_sampling_covariance() -> None:
     sampling = sampling_covariance([0.25, 0.75], 10)
     np.testing.assert_allclose(sampling, np.array([[3, -3], [-3, 3]]) / 160, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(covariance_bound([0.25, 0.75], 10), 1.9 * sampling, atol=EXACT)
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -368,6 +370,7 @@ def test_sampling_covariance() -> None:
         (lambda: conditional_covariance([-1, 2], resampling([0.5, 0.5])), "whole numbers"),
         (lambda: conditional_covariance([0, 0], resampling([0.5, 0.5])), "at least one record"),
         (lambda: sampling_covariance([0.5, 0.5], 0), "records must be at least 1"),
+        (lambda: covariance_bound([0.5, 0.5], 0), "records must be at least 1"),
     ],
 )
 def test_bad_input_is_named(call, message: str) -> None:

@@ -46,6 +46,7 @@ from .files import (
 from .invariant import (
     INVARIANCE_TOLERANCE as INVARIANCE_TOLERANCE,
     conditional_covariance as conditional_covariance,
+    covariance_bound as covariance_bound,
     disclosed_proportions as disclosed_proportions,
     lazy_resampling_with_epsilon as lazy_resampling_with_epsilon,
     resampling as resampling,

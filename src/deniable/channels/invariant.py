@@ -196,6 +196,15 @@ def sampling_covariance(proportions: npt.ArrayLike, records: int) -> Floats:
     return np.asarray((np.diag(pi) - np.outer(pi, pi)) / records)
 
 
+def covariance_bound(proportions: npt.ArrayLike, records: int) -> Floats:
+    """Return (2 - 1/n) (diag(pi) - pi pi') / n, which no invariant PRAM exceeds ([pram], (2.6)).
+
+    Here pi, (size,), are the `proportions` in the population, and n is the number of `records`, >=
+    1. Bound minus covariance is non-negative definite. `resampling` attains the bound.
+    """
+    return sampling_covariance(proportions, records) * (2 - 1 / records)
+
+
 def whole_counts(counts: npt.ArrayLike) -> Counts:
     """Return true `counts`, shape (size,), as integers; raise `ChannelError` otherwise."""
     values = np.asarray(counts)

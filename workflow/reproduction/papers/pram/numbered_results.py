@@ -24,6 +24,7 @@ from deniable.channels import (
     KeepOrReplace,
     ProductChannel,
     conditional_covariance,
+    covariance_bound,
     resampling,
     sampling_covariance,
     two_step,
@@ -173,7 +174,7 @@ def _post_randomization() -> Iterator[Row]:
     figure = f"trace {np.trace(formula):.4g}; (1.3), as if the matrix were fixed, says {wrong:.4g}"
     yield "(2.5)", len(tables), _farthest(covariance, formula), figure
 
-    bound = sampling_covariance(PROPORTIONS, RECORDS) * (2 - 1 / RECORDS)
+    bound = covariance_bound(PROPORTIONS, RECORDS)
     between = (partial(_between, theta) for theta in (0.25, 0.5, 0.75))
     methods: list[Callable[[Floats], Channel]] = [_two_step, resampling, *between]
     found = [_shares(method)[1] for method in methods]
