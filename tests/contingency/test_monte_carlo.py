@@ -29,8 +29,9 @@ EVEN = np.full(4, 0.25)
 def test_epsilons_are_exact() -> None:
     # [rrba]'s p = .5 on 4, 8 and 16 even cells; Laplace at sensitivity 2.
     for cells, ratio in ((4, 5), (8, 9), (16, 17)):
-        channel = KeepOrReplace.uniform(cells, 0.5)
-        assert channel.epsilon == pytest.approx(math.log(ratio), rel=1e-12)
+        release = RandomizedRelease(KeepOrReplace.uniform(cells, 0.5))
+        assert release.epsilon == pytest.approx(math.log(ratio), rel=1e-12)
+    assert LaplaceRelease(8.0).epsilon == 0.25
 
 
 def test_laplace_noise_has_the_privacy_that_it_claims() -> None:
@@ -40,7 +41,7 @@ def test_laplace_noise_has_the_privacy_that_it_claims() -> None:
     one, other = np.array([10.0, 7.0]), np.array([9.0, 8.0])
     grid = np.stack(np.meshgrid(*[np.linspace(0, 20, 81)] * 2), axis=-1)
     logs = [stats.laplace.logpdf(grid, table, 3.0).sum(-1) for table in (one, other)]
-    assert np.abs(logs[0] - logs[1]).max() == pytest.approx(2 / release.scale, rel=1e-12)
+    assert np.abs(logs[0] - logs[1]).max() == pytest.approx(release.epsilon, rel=1e-12)
 
 
 def test_a_rank_for_each_number_of_tables() -> None:

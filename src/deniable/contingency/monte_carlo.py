@@ -53,6 +53,11 @@ class LaplaceRelease:
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise DeniableError(f"the scale of the noise is {self.scale}; it must be positive")
 
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of a table, for the replacement of one record."""
+        return 2 / self.scale
+
     def release(self, tables: npt.ArrayLike, generator: np.random.Generator) -> Floats:
         """Return original `tables` of counts, shape (..., cells), with noise from `generator`."""
         counts = np.asarray(tables, dtype=float)
@@ -78,6 +83,11 @@ class RandomizedRelease:
     """
 
     channel: Channel
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of a randomized value, and therefore of the table."""
+        return self.channel.epsilon
 
     def estimated(self, reports: npt.ArrayLike) -> Floats:
         """Return estimated counts from counts of randomized values, `reports` ([rrba], (4)).
