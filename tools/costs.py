@@ -34,6 +34,20 @@ SPREAD_OF_ONE = 0.3
 BETWEEN_RUNS = 0.3
 """Relative difference between whole runs in CPU time: other machine, other load."""
 
+JOINT_WORK = {"survey": 1, "adult": 20, "alarm": 25, "child": 20}
+"""Work of a joint estimate of a data set, relative to the smallest."""
+
+
+def joint_work(settings: Mapping[str, Any]) -> int:
+    """Return the mean work of a replicate of joint estimates: all designs of its data set."""
+    cells = [
+        JOINT_WORK[name]
+        for grid in settings["grids"]
+        for name in grid["dataset"] * (len(grid["given"]) * len(grid["value"]))
+    ]
+    return round(len(settings["designs"]) * sum(cells) / len(cells))
+
+
 UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "rrba_tables": lambda settings: settings["subsets"],
     "rrba_equal": lambda settings: settings["subsets"],
@@ -41,6 +55,7 @@ UNITS_OF_A_RUN: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "rrba_fig6": lambda settings: settings["blocks"],
     "idp_fig3": lambda settings: len(settings["k"]),
     "idp_fig4": lambda settings: len(settings["k"]),
+    "multirr_joint": joint_work,
 }
 """Units of work per replicate, if they depend on an option of the study; otherwise 1."""
 RUNS_TO_PREPARE = {"multirr_sensitivity": 60}

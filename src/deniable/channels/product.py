@@ -156,10 +156,11 @@ class ProductChannel(Channel):
         shape: tuple[int, ...],
     ) -> npt.NDArray[Number]:
         table = values.reshape(*values.shape[:-1], *shape)
-        for position, factor in enumerate(self.factors):
-            axis = position - len(self.factors)
-            moved = np.ascontiguousarray(np.moveaxis(table, axis, -1))
-            table = np.moveaxis(step(factor, moved), -1, axis)
+        last = table.ndim - 1
+        for at, factor in enumerate(self.factors, start=table.ndim - len(self.factors)):
+            before, after = range(at), range(at, last)
+            moved = table.transpose(*before, *(axis + 1 for axis in after), at)
+            table = step(factor, np.ascontiguousarray(moved)).transpose(*before, last, *after)
         lead = values.shape[:-1]
         return np.ascontiguousarray(table).reshape(*lead, math.prod(table.shape[len(lead) :]))
 

@@ -21,6 +21,7 @@ from deniable.joint.stacking import Stacked
 
 MAX_JOINT = 1 << 17  # cells, and joint randomized values, of two clusters
 MAX_ROUNDS = 400
+MAX_STEPS = 40_000  # of all pairs together; more than 14 columns take fewer rounds
 ROUNDS = 10  # between two scores
 LEAST_PART = 0.002
 """The rounds end if the score gains less than this part of its gain since the start."""
@@ -67,8 +68,8 @@ def corrected(stacked: Stacked, evidence: Evidence) -> tuple[LatentClasses, int,
     training = [_counted(evidence, stacked.fold != part) for part in parts]
     models = chosen = [*stacked.without]
     start = best = last = _score(models, held_out)
-    rounds = 0
-    for number in range(ROUNDS, MAX_ROUNDS + 1, ROUNDS) if held_out[0] else ():
+    rounds, most = 0, min(MAX_ROUNDS, MAX_STEPS // max(len(held_out[0]), 1))
+    for number in range(ROUNDS, most + 1, ROUNDS) if held_out[0] else ():
         models = [_improved(own, counted) for own, counted in zip(models, training, strict=True)]
         score = _score(models, held_out)
         if score > best:
