@@ -21,7 +21,7 @@ from deniable.joint.stacking import Stacked
 
 MAX_JOINT = 1 << 17  # cells, and joint randomized values, of two clusters
 MAX_ROUNDS = 400
-MAX_STEPS = 40_000  # of all pairs together; more than 14 columns take fewer rounds
+MAX_STEPS = 100_000  # of all pairs together; more than 22 columns take fewer rounds
 ROUNDS = 10  # between two scores
 LEAST_PART = 0.005
 """The rounds end if the score gains less than this part of its gain since the start."""
