@@ -14,6 +14,7 @@ from deniable.contingency.many_tables import (
     LEVEL,
     NOTHING,
     TOO_FEW,
+    TableToTest,
     adjusted_for_number,
     benjamini_hochberg,
     independence_of_tables,
@@ -21,7 +22,7 @@ from deniable.contingency.many_tables import (
 from deniable.contingency.two_step import Independence
 
 
-def tables_of(records: int, keep: float = 0.5, seed: int = 1) -> list[many_tables.TableToTest]:
+def tables_of(records: int, keep: float = 0.5, seed: int = 1) -> list[TableToTest]:
     """Return the pairs of four columns; only the first two columns depend on each other."""
     drawn, sizes = np.random.default_rng(seed), (2, 3, 2, 4)
     columns = [drawn.integers(0, size, records) for size in sizes]
@@ -33,7 +34,7 @@ def tables_of(records: int, keep: float = 0.5, seed: int = 1) -> list[many_table
         cells = np.ravel_multi_index((columns[one], columns[other]), shape)
         reports = channel.randomize(cells, drawn)
         counts = np.bincount(reports, minlength=math.prod(shape))
-        found.append((shape, channel, counts))
+        found.append(TableToTest(shape, channel, counts))
     return found
 
 
@@ -44,8 +45,8 @@ def test_each_table_is_tested_with_its_channel() -> None:
     assert set(tests["p_value_by"]) == {"chi-squared"}
     assert tests.loc[0, "rejected_holm"]
     assert tests["rejected"].sum() <= 3
-    for row, (shape, channel, counts) in enumerate(tables):
-        found = channel_test(counts, channel, Independence(shape))
+    for row, table in enumerate(tables):
+        found = channel_test(table.counts, table.channel, Independence(table.shape))
         assert tests.loc[row, "statistic"] == pytest.approx(float(found.statistic), rel=1e-9)
         assert tests.loc[row, "p_value"] == pytest.approx(float(found.p_value), rel=1e-9)
         assert tests.loc[row, "degrees_of_freedom"] == found.degrees_of_freedom
@@ -60,10 +61,10 @@ def test_the_smallest_monte_carlo_p_values_are_repeated_with_more_tables(
     first, second = (drawn.random((2, 2000)) < 0.02).astype(int)
     channel = KeepOrReplace.uniform(4, 0.99)
     tables = [
-        ((2, 2), channel, np.bincount(channel.randomize(2 * one + other, drawn)))
+        TableToTest((2, 2), channel, np.bincount(channel.randomize(2 * one + other, drawn)))
         for one, other in ((first, first), (first, second))
     ]
-    tables.append(((2, 2), channel, np.array([20, 3, 5, 1])))  # too few records
+    tables.append(TableToTest((2, 2), channel, np.array([20, 3, 5, 1])))  # too few records
     tests = adjusted_for_number(independence_of_tables(tables, np.random.default_rng(4)))
     # 3 tests / .05
     assert tests.loc[0, "p_value_by"] == "60 Monte Carlo tables"
@@ -82,7 +83,7 @@ def test_rounding_does_not_decide_after_an_adjustment(monkeypatch: pytest.Monkey
 
 def test_a_table_with_one_category_is_not_a_test() -> None:
     channel = KeepOrReplace.uniform(3, 0.5)
-    tables = [((3, 1), channel, np.array([10, 20, 30])), *tables_of(30_000)[:1]]
+    tables = [TableToTest((3, 1), channel, np.array([10, 20, 30])), *tables_of(30_000)[:1]]
     tests = adjusted_for_number(independence_of_tables(tables, np.random.default_rng(1)))
     assert tests.loc[0, "p_value_by"] == NOTHING
     assert math.isnan(tests.loc[0, "p_value_holm"])
@@ -93,7 +94,7 @@ def test_a_table_with_one_category_is_not_a_test() -> None:
 def test_large_tables_without_enough_records_are_not_tested() -> None:
     channel = KeepOrReplace.uniform(81, 0.5)
     counts = np.bincount(np.random.default_rng(1).integers(0, 81, 300), minlength=81)
-    large = ((9, 9), channel, counts)
+    large = TableToTest((9, 9), channel, counts)
     tests = adjusted_for_number(
         independence_of_tables([large, *tables_of(30_000)[:1]], np.random.default_rng(1))
     )

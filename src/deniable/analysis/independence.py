@@ -1,6 +1,6 @@
 """Tests of independence that are adjusted for randomization."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from deniable.channels import Channel
 from deniable.contingency import (
     Independence,
     RandomizedRelease,
+    TableToTest,
     adjusted_for_number,
     channel_test,
     independence_of_tables,
@@ -29,8 +30,15 @@ MAX_TESTED = 512
 Carlo tables of 1,024 cells take most of a minute."""
 MONTE_CARLO, ENOUGH = 499, 50
 MAX_ORDERED = 1 << 33  # products of scores in all random orders: some seconds
-FOUND = ("statistic", "degrees_of_freedom", "p_value", "p_value_by", "records")
-Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Found:
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    p_value_by: str
+    records: int
 
 
 class IndependenceTests(ManyTableEstimates):
@@ -51,7 +59,7 @@ class IndependenceTests(ManyTableEstimates):
         """
         table = self.responses.table(self._named(names))
         about = {"columns": table.label, "null": "independent of each other"}
-        found = _tested(table, self.responses, weight, seed)
+        found = asdict(_tested(table, self.responses, weight, seed))
         return pd.DataFrame([about | found | {"target": "population"}])
 
     def independence_of_pairs(
@@ -77,14 +85,14 @@ class IndependenceTests(ManyTableEstimates):
                     together.append(table)
                 else:
                     row = _tested(table, self.responses, weight, seed)
-                    valid = row["p_value_by"].startswith(("chi", "F"))
-                    rows[table] = {"records": row["records"]} | row | {"valid": valid}
+                    valid = row.p_value_by.startswith(("chi", "F"))
+                    rows[table] = {"records": row.records} | asdict(row) | {"valid": valid}
             except DeniableError as error:
                 left_out[table.label] = str(error)
         if together:
             counted = self.responses.count([table.reports for table in together])
             counts = [
-                (table.cells.shape, table.channel, own.tally)
+                TableToTest(table.cells.shape, table.channel, own.tally)
                 for table, own in zip(together, counted, strict=True)
             ]
             found = independence_of_tables(counts, np.random.default_rng(seed))
@@ -126,7 +134,7 @@ def _tests(rows: list[dict[str, Any]], left_out: dict[str, str]) -> pd.DataFrame
     return tests
 
 
-def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -> Row:
+def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -> _Found:
     _refuse_untestable(table, weight)
     if not _few(table):
         return _by_scores(table, protected, seed)
@@ -147,14 +155,14 @@ def _tested(table: Table, protected: Responses, weight: str | None, seed: int) -
         drawn = int(found.monte_carlo_tables)
         by = f"{drawn} Monte Carlo tables" if drawn else "chi-squared"
     numbers = float(found.statistic), found.degrees_of_freedom, float(found.p_value)
-    return dict(zip(FOUND, (*numbers, by, counted.records), strict=True))
+    return _Found(*numbers, by, counted.records)
 
 
 def _few(table: Table) -> bool:
     return max(table.cells.size, table.reports.size) <= MAX_TESTED
 
 
-def _by_scores(table: Table, protected: Responses, seed: int) -> Row:
+def _by_scores(table: Table, protected: Responses, seed: int) -> _Found:
     """Return the test by scores of single records.
 
     The scores of each column are made uncorrelated, of mean 0 and variance 1. The statistic is the
@@ -178,15 +186,14 @@ def _by_scores(table: Table, protected: Responses, seed: int) -> Row:
     freedom = prod(sizes) - sum(sizes) + len(sizes) - 1
     if records * prod(sizes) * MONTE_CARLO > MAX_ORDERED:
         p_value = float(scipy.special.chdtrc(freedom, statistic)) if freedom else 1.0
-        return dict(zip(FOUND, (statistic, freedom, p_value, "chi-squared", records), strict=True))
+        return _Found(statistic, freedom, p_value, "chi-squared", records)
     generator, as_large, number = np.random.default_rng(seed), 0, 0
     while number < MONTE_CARLO and as_large < ENOUGH:
         number += 1
         again = statistic_of(first, *map(generator.permutation, others))
         as_large += again >= statistic - ROUNDING * (1 + statistic)
     p_value = as_large / number if as_large >= ENOUGH else (1 + as_large) / (1 + number)
-    by = f"{number} random orders"
-    return dict(zip(FOUND, (statistic, freedom, p_value, by, records), strict=True))
+    return _Found(statistic, freedom, p_value, f"{number} random orders", records)
 
 
 def _uncorrelated(channel: Channel, counts: Counts | Floats) -> Floats:

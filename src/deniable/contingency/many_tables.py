@@ -15,7 +15,7 @@ value the first p-value decides, below it the second.
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,16 @@ MAX_MONTE_CARLO_CELLS = 36
 """Largest number of cells or randomized values for which Monte Carlo tables take some seconds."""
 
 
-TableToTest = tuple[tuple[int, ...], Channel, Counts]
-"""Numbers of categories of the attributes, channel of the joint cells, and counts of its values."""
+class TableToTest(NamedTuple):
+    """Counts of the randomized values of a table.
+
+    `shape` has the numbers of categories of the attributes. `channel` maps the joint cells to the
+    randomized values. Their `counts` have the shape (reports,).
+    """
+
+    shape: tuple[int, ...]
+    channel: Channel
+    counts: Counts
 
 
 def independence_of_tables(
@@ -94,7 +102,7 @@ def _tested(
 ) -> pd.DataFrame:
     shape, channel, _ = tables[positions[0]]
     model = Independence(shape)
-    counts = np.array([tables[position][2] for position in positions])
+    counts = np.array([tables[position].counts for position in positions])
     freedom = model.degrees_of_freedom
     rows = pd.DataFrame({"records": counts.sum(axis=1)}, index=positions)
     if freedom < 1:
