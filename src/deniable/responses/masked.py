@@ -1,8 +1,7 @@
 """Masked numbers as responses, alone or beside randomized columns, and counts of histograms."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from deniable.arrays import Counts, Floats
 from deniable.errors import DataError, DeniableError
 from deniable.estimation import CONFIDENCE
 from deniable.idp import HISTOGRAMS, QUANTILES, SHARE, NumericMechanism, estimate_numbers
-from deniable.records import NumericMicrodata
-from deniable.responses.base import Responses, open_protected
-from deniable.responses.tables import Table
+from deniable.records import Domain, NumericMicrodata
+from deniable.responses.base import Counted, ResponseBatch, Responses, open_protected
+from deniable.responses.tables import AllAnswers, Table
 from deniable.schema import Coder, Schema, ValidationErrors, weights_of
 
 HISTOGRAM_COLUMNS = ("column", "class", "bin", "from", "to", "count")
@@ -218,15 +217,25 @@ class MaskedResponses(Responses):
 class MixedResponses(Responses):
     """The responses of a mixed plan: `masked` numbers beside tables of the `categories`."""
 
-    records: Any = property(attrgetter("categories.records"))
-    count: Any = property(attrgetter("categories.count"))
-    batches: Any = property(attrgetter("categories.batches"))
-    clusters: Any = property(attrgetter("categories.clusters"))
-    answers: Any = property(attrgetter("categories.answers"))
-
     def __init__(self, masked: MaskedResponses, categories: Responses) -> None:
         self.masked, self.categories = masked, categories
         self.has_randomized_records = categories.has_randomized_records
+
+    @property
+    def records(self) -> int:
+        return self.categories.records
+
+    def count(self, tables: Sequence[Domain], weight: str | None = None) -> list[Counted]:
+        return self.categories.count(tables, weight)
+
+    def batches(self, names: Iterable[str], weight: str | None = None) -> Iterator[ResponseBatch]:
+        return self.categories.batches(names, weight)
+
+    def clusters(self) -> list[Table]:
+        return self.categories.clusters()
+
+    def answers(self, weight: str | None = None, names: Sequence[str] = ()) -> AllAnswers:
+        return self.categories.answers(weight, names)
 
     def table(self, names: Sequence[str]) -> Table:
         """Return the table of the columns `names`; raise `DeniableError` if one is masked."""
