@@ -170,12 +170,20 @@ def _em_step(model: LatentClasses, evidence: Evidence) -> tuple[LatentClasses, f
             part, values = evidence.parts[at], table.sum(axis=others)
             conditionals = [model.conditionals[unit] for unit in part.units]
             cells = outer(conditionals) * part.channel.expected(values / through[at])
-            cells = cells.reshape(-1, *(each.shape[1] for each in conditionals))
-            for place, unit in enumerate(part.units, start=1):
-                rest = tuple(k for k in range(1, cells.ndim) if k != place)
-                expected[unit] += cells.sum(axis=rest)
+            add_margins(expected, part.units, cells)
     found = tuple(each / each.sum(axis=1, keepdims=True) for each in expected)
     return LatentClasses(numbers / numbers.sum(), found), height
+
+
+def add_margins(expected: Sequence[Floats], units: Sequence[int], cells: Floats) -> None:
+    """Add the joint `cells` of some `units`, summed for each unit, to its `expected` numbers.
+
+    The shapes are (classes, joint cells) and, for each unit, (classes, cells).
+    """
+    table = cells.reshape(-1, *(expected[at].shape[1] for at in units))
+    for axis, at in enumerate(units, start=1):
+        others = tuple(other for other in range(1, table.ndim) if other != axis)
+        expected[at] += table.sum(axis=others)
 
 
 def _log_prior(model: LatentClasses, margins: Sequence[Floats]) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel, ProductChannel
-from deniable.joint.classes import LatentClasses
+from deniable.joint.classes import LatentClasses, add_margins
 from deniable.joint.evidence import Evidence, outer
 from deniable.joint.stacking import Stacked
 
@@ -136,10 +136,7 @@ def _round(model: LatentClasses, counted: Sequence[_Counted]) -> LatentClasses:
         ratios = each.ratios(left.T @ right)
         sides = (each.left, left * (right @ ratios.T)), (each.right, right * (left @ ratios))
         numbers += sides[0][1].sum(axis=1)
-        for units, side in sides:
-            cells = side.reshape(-1, *(own[at].shape[1] for at in units))
-            for place, at in enumerate(units, start=1):
-                others = tuple(axis for axis in range(1, cells.ndim) if axis != place)
-                expected[at] += cells.sum(axis=others)
+        for units, cells in sides:
+            add_margins(expected, units, cells)
     found = (quotients(each, each.sum(axis=1, keepdims=True)) for each in expected)
     return LatentClasses(numbers / numbers.sum(), tuple(found))

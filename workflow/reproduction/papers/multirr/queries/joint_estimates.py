@@ -19,7 +19,7 @@ from deniable.arrays import Floats
 from deniable.channels import ProductChannel
 from deniable.joint import Evidence, JointDistribution, LatentClasses, estimate_joint
 from deniable.plans import make_plan, make_questionnaire, plan_from_protocol
-from deniable.records import Domain, Microdata
+from deniable.records import Microdata
 from deniable.responses import Answers, Forms
 
 from reproduction.papers.multirr.queries import shared
@@ -145,23 +145,24 @@ def methods(
 
     They are about the original `data`. The `generator` draws a seed.
     """
-    seed, units, margins = int(generator.integers(1 << 31)), list[Domain](), list[Floats]()
-    for each in answers if design in T_V else ():
-        counts = np.bincount(each.codes, minlength=each.channel.reports)
-        units.append(each.cells)
-        margins.append(estimation.consistent(counts, each.channel).proportions)
-    if design not in T_V:
-        evidence = Evidence.of(answers)
-        units, margins = [*evidence.units], evidence.margins
+    evidence, seed = Evidence.of(answers), int(generator.integers(1 << 31))
+    base, units, margins = "rr_independent", evidence.units, evidence.margins
+    if design in T_V:
+        base, units = "rr_clusters", tuple(each.cells for each in answers)
+        margins = [_margin(each) for each in answers]
     independent = LatentClasses.independent(margins)
-    base = "rr_clusters" if design in T_V else "rr_independent"
-    yield base, JointDistribution(data.domain, tuple(units), independent).table
+    yield base, JointDistribution(data.domain, units, independent).table
     yield JOINT, estimate_joint(answers, data.domain, seed=seed).distribution.table
     if design == EVEN:
         records = Microdata(data.domain, tuple(each.codes for each in answers))
         channel_of = {each.cells.names[0]: each.channel for each in answers}
         for method, estimate in ESTIMATES.items():
             yield method, partial(_estimated, estimate, records, channel_of)
+
+
+def _margin(answers: Answers) -> Floats:
+    counts = np.bincount(answers.codes, minlength=answers.channel.reports)
+    return estimation.consistent(counts, answers.channel).proportions
 
 
 def _estimated(estimate: Any, records: Microdata, channel_of: Any, names: Names) -> Any:
