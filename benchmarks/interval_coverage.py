@@ -35,21 +35,12 @@ from deniable import Released, plan_from_protocol, randomize
 from deniable.contingency import holm
 from deniable.errors import NoAnswerError
 from deniable.randomized_response import protocol_from_epsilon
-from deniable.records import Attribute, Domain, Microdata
+from deniable.records import Microdata, read_true_records
 
 FEW, RECORDS_OF_FEW = ("relationship", "sex", "income"), 2000
 ALMOST_EXACT = 12.0  # epsilon of a column in estimates that are the truth
 LIMITS = {"whatever": ("ci_low", "ci_high"), "model": ("model_low", "model_high")}
 Run = Callable[[np.random.Generator], np.ndarray]  # flags of the intervals of a protection
-
-
-def read(path: Path) -> Microdata:
-    """Return the records of a Parquet file of categories."""
-    frame = pd.read_parquet(path).astype(str)
-    values = {name: sorted(frame[name].unique()) for name in frame}
-    domain = Domain(tuple(Attribute(name, tuple(own)) for name, own in values.items()))
-    codes = (pd.Categorical(frame[name], own).codes for name, own in values.items())
-    return Microdata(domain, tuple(np.asarray(each, dtype=np.int64) for each in codes))
 
 
 def sampled(data: Microdata, records: int, chance: np.random.Generator) -> Microdata:
@@ -123,7 +114,8 @@ def main() -> int:
         "--kinds", nargs="+", default=["whatever", "scores", "likelihood", "model", "adult"]
     )
     given = parser.parse_args()
-    data, epsilon = read(given.adult), given.epsilon
+    data: Any = read_true_records(given.adult)
+    epsilon = given.epsilon
     kinds: dict[str, Callable[[], Run]] = {
         "whatever": lambda: tables(data, epsilon),
         "scores": lambda: coefficients(data, epsilon, given.formula, "scores"),

@@ -35,7 +35,7 @@ BETWEEN_RUNS = 0.3
 """Relative difference between whole runs in CPU time: other machine, other load."""
 
 JOINT_WORK = {"survey": 1, "adult": 20, "alarm": 25, "child": 20}
-"""Work of a joint estimate of a data set, relative to the smallest."""
+"""About how many times the CPU time of `survey` a joint estimate of a data set takes."""
 
 
 def joint_work(settings: Mapping[str, Any]) -> int:

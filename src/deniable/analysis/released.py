@@ -219,7 +219,7 @@ class Released(ItemSetEstimates, IndependenceTests, RecordEstimates, RegressionE
         """Return one consistent joint distribution of all randomized columns, for any tables.
 
         See `deniable.joint.estimate_joint` for the method. Adult (32,561 records, 8 columns) takes
-        5 to 30 seconds, and each repetition as long.
+        3 to 15 seconds, and each repetition as long.
 
         Parameters
         ----------
