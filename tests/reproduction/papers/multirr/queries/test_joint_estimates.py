@@ -17,7 +17,8 @@ from reproduction.papers.multirr.queries.joint_estimates import (
     sets_of,
 )
 
-DESIGNS = ("even", "optimal", "ask_1", "ask_2", "ask_pairs", "clusters_100")
+DESIGNS = ("even", "optimal", "ask_1", "ask_2", "ask_pairs", "clusters_100", "clusters_30000")
+CLUSTERS = ("clusters_100", "clusters_30000")
 AT_EPSILON = {"dataset": "small", "given": "epsilon", "value": 4.0}
 AT_P = {"dataset": "small", "given": "p", "value": 0.5}
 
@@ -88,6 +89,16 @@ def test_without_noise_each_method_returns_what_it_can(data: Microdata) -> None:
     np.testing.assert_allclose(whole, data.counts().reshape(-1) / len(data), atol=1e-6)
 
 
+def test_adjusted_pairs_are_exact_without_noise(data: Microdata) -> None:
+    forms = forms_of(data, "epsilon", 4 * 25.0, "clusters_100")
+    generator = np.random.default_rng(1)
+    answers = list(randomized(data, forms, generator))[::-1]
+    found = dict(methods(answers, "clusters_100", data, generator))["rr_adjustment"]
+    for pair in combinations(data.domain.names, 2):
+        true = data.counts(pair).reshape(-1) / len(data)
+        np.testing.assert_allclose(found(pair), true, atol=1e-6)
+
+
 def test_errors_of_a_known_table() -> None:
     true = {("a", "b"): np.array([0.5, 0.5, 0.0, 0.0])}
     asked = {("a", "b"): np.array([[True, False, False, False], [False, False, True, False]])}
@@ -119,7 +130,7 @@ def test_each_ratio_is_of_two_outputs_of_one_measure(
 ) -> None:
     outputs = outputs_of(simulator, cell)
     designs = {each["design"] for each in outputs}
-    assert designs == ({*DESIGNS} if cell is AT_EPSILON else {"even", "clusters_100"})
+    assert designs == ({*DESIGNS} if cell is AT_EPSILON else {"even", *CLUSTERS})
     compared = simulator.compared(outputs)
     assert len({tuple(name.items()) for name, *_ in compared}) == len(compared)
     for name, how, (first, second) in compared:
@@ -131,8 +142,9 @@ def test_each_ratio_is_of_two_outputs_of_one_measure(
     ours = [each for each in outputs if each["method"] == "joint"]
     paired = {(n["design"], n["against"]) for n, *_ in compared if n["method"] == "joint"}
     for each in ours:
-        base = "rr_clusters" if each["design"] == "clusters_100" else "rr_independent"
+        base = "rr_clusters" if each["design"] in CLUSTERS else "rr_independent"
         assert (each["design"], f"{base}, {each['design']}") in paired
+    assert ("clusters_30000", "rr_adjustment, clusters_100") in paired
 
 
 def test_a_whole_study_is_the_same_again_and_states_its_epsilons(

@@ -5,6 +5,7 @@ is the estimate of Castell by the inverse of the aggregated matrix. ``inverse_cl
 from its truncated scheme, because only the abstract of the text was available.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -19,14 +20,15 @@ from deniable.arrays import Floats
 from deniable.channels import ProductChannel
 from deniable.joint import Evidence, JointDistribution, LatentClasses, estimate_joint
 from deniable.plans import make_plan, make_questionnaire, plan_from_protocol
-from deniable.records import Microdata
+from deniable.records import Domain, Microdata
 from deniable.responses import Answers, Forms
 
 from reproduction.papers.multirr.queries import shared
 from reproduction.study import Cell, Comparisons, Output, Simulated, Simulator
 
 EVEN, JOINT = "even", "joint"
-T_V, T_D = {"clusters_100": 100, "clusters_300": 300}, 0.1
+THRESHOLDS = {"clusters_100": (100, 0.1), "clusters_300": (300, 0.1), "clusters_30000": (30_000, 0)}
+"""T_v and T_d. Those of [multirr] are at most 300."""
 ASK: Mapping[str, Any] = {"ask_1": 1, "ask_2": 2, "ask_pairs": "pairs"}
 MAX_SETS = {2: 10_000, 3: 56, 4: 12, 5: 12, 6: 12}  # about; by number of columns
 MAX_COLUMNS = 10  # with other designs than `even`, `optimal` and `ask_1`, which take much longer
@@ -36,6 +38,7 @@ ESTIMATES: Mapping[str, Any] = {
     "inverse": estimation.estimate_or_uniform,
     "inverse_clipped": shared.PROJECTIONS["clip"],
 }
+OF_PAIRS = ("pair_likelihood", "rr_adjustment")
 NAMES = ("design", "method", "measure", "against")
 Names = tuple[str, ...]
 Sets = Mapping[int, Sequence[Names]]
@@ -65,7 +68,7 @@ class JointEstimates(Simulator):
                 forms = forms_of(data, cell["given"], cell["value"], design)
                 answers = list(randomized(data, forms, generator))
                 for method, table in methods(answers, design, data, generator):
-                    own = sets if method != "pair_likelihood" else {2: sets[2]}
+                    own = {2: sets[2]} if method in OF_PAIRS else sets
                     for measure, value in errors(table, own, true, asked):
                         found.setdefault((design, method, measure), []).append(value)
         for key, values in found.items():
@@ -74,7 +77,7 @@ class JointEstimates(Simulator):
     def _possible(self, cell: Cell) -> Iterator[str]:
         large = len(self.files[cell["dataset"]].domain) > MAX_COLUMNS
         for design in self.designs:
-            plain = cell["given"] == "epsilon" or design in (EVEN, *T_V)
+            plain = cell["given"] == "epsilon" or design in (EVEN, *THRESHOLDS)
             if plain and (not large or design in (EVEN, "optimal", "ask_1")):
                 yield design
 
@@ -83,7 +86,8 @@ class JointEstimates(Simulator):
         found: Comparisons = []
         for (i, one), (j, other) in permutations(enumerate(outputs), 2):
             of_design = one["design"] == other["design"] and other["method"].startswith("rr_")
-            ours = one["method"] == JOINT and EVEN in (one["design"], other["design"])
+            designs = {one["design"], other["design"]}
+            ours = one["method"] == JOINT and (EVEN in designs or designs <= {*THRESHOLDS})
             if one["measure"] == other["measure"] and (of_design or ours):
                 against = f"{other['method']}, {other['design']}"
                 name = {"measure": f"{one['measure']}_ratio", "against": against}
@@ -111,8 +115,9 @@ def forms_of(data: Microdata, given: str, value: float, design: str) -> Forms:
     Clusters are formed from the original `data`. Other designs depend on the domain alone.
     """
     domain = data.domain
-    if design in T_V or given == "p":
-        clusters = rr.cluster_attributes(domain, rr.dependences(data, ()), T_V.get(design, 1), T_D)
+    if design in THRESHOLDS or given == "p":
+        t_v, t_d = THRESHOLDS.get(design, (1, 0))
+        clusters = rr.cluster_attributes(domain, rr.dependences(data, ()), t_v, t_d)
         matrix: rr.Reading = "printed" if given == "p" else "keep"
         protocol = shared.stated(domain, clusters, matrix, "joint", given, value).protocol
     else:
@@ -147,9 +152,10 @@ def methods(
     """
     evidence, seed = Evidence.of(answers), int(generator.integers(1 << 31))
     base, units, margins = "rr_independent", evidence.units, evidence.margins
-    if design in T_V:
+    if design in THRESHOLDS:
         base, units = "rr_clusters", tuple(each.cells for each in answers)
         margins = [_margin(each) for each in answers]
+        yield "rr_adjustment", _adjusted(answers, margins, data.domain)
     independent = LatentClasses.independent(margins)
     yield base, JointDistribution(data.domain, units, independent).table
     yield JOINT, estimate_joint(answers, data.domain, seed=seed).distribution.table
@@ -158,6 +164,24 @@ def methods(
         channel_of = {each.cells.names[0]: each.channel for each in answers}
         for method, estimate in ESTIMATES.items():
             yield method, partial(_estimated, estimate, records, channel_of)
+
+
+def _adjusted(
+    answers: Sequence[Answers], margins: Sequence[Floats], domain: Domain
+) -> Callable[[Names], Floats]:
+    """Return RR-Adjustment to the `margins` of clusters, as a function of two names of columns."""
+    columns: dict[str, Any] = {}
+    for each in answers:
+        columns |= zip(
+            each.cells.names, np.unravel_index(each.codes, each.cells.shape), strict=True
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
+        weights = rr.adjust([each.codes for each in answers], margins).weights
+    pairs = rr.weighted_pairs([columns[name] for name in domain.names], weights, domain.shape)
+    table: dict[Names, Floats] = {}
+    table |= zip(combinations(domain.names, 2), map(np.ravel, pairs), strict=True)
+    return table.__getitem__
 
 
 def _margin(answers: Answers) -> Floats:
