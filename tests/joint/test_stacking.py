@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.joint.simulated import answers_of, dependent, distance, domain_of, keeping
+from tests.joint.simulated import answers_of, dependent, distance, domain_of, keeping, product_of
 
 from deniable.joint import correction, estimate_joint
 from deniable.joint.classes import LatentClasses
@@ -146,6 +146,28 @@ def test_a_round_is_the_mean_of_all_expected_tables() -> None:
     np.testing.assert_allclose(found.weights, numbers / numbers.sum(), atol=1e-12)
     for one, other in zip(found.conditionals, expected, strict=True):
         np.testing.assert_allclose(one, other / other.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_of_large_clusters_each_two_columns_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = answers_of(DATA, keeping((12, 6), 0.6), 1, [[0, 1], [2, 3]])
+    evidence = Evidence.of(answers)
+    (whole,) = (own for own in _counted(evidence) if len(own.left) == 2)
+    monkeypatch.setattr(correction, "MAX_WHOLE", 71)
+    found = {(own.left, own.right): own for own in _counted(evidence)}
+    across = {((i,), (j,)) for i in (0, 1) for j in (2, 3)}
+    assert {*found} == {((0,), (1,)), ((2,), (3,)), *across}
+    table, matrix = whole.counts.reshape(SHAPE), whole.channel.matrix().reshape(*SHAPE, *SHAPE)
+    for (i,), (j,) in across:
+        own, others = found[(i,), (j,)], tuple({*range(4)} - {i, j})
+        np.testing.assert_array_equal(own.counts, table.sum(axis=others).reshape(-1))
+        sums = matrix.sum(axis=tuple(4 + other for other in others))
+        rows = sums[tuple(slice(None) if k in (i, j) else 0 for k in range(4))]
+        np.testing.assert_allclose(own.channel.matrix(), rows.reshape(own.counts.size, -1))
+    estimate = estimate_joint(answers, DATA.domain)
+    for pair in (("a", "c"), ("b", "d")):
+        true, own = DATA.counts(pair) / len(DATA), estimate.distribution.table(pair)
+        alone = product_of([true.sum(axis=1), true.sum(axis=0)])
+        assert distance(own, true) < 0.3 * distance(alone, true)
 
 
 def test_the_misfit_is_near_one_for_records_of_the_model() -> None:

@@ -2,24 +2,28 @@
 
 The likelihood of records stops early, so a few dependences of pairs are still too small, although
 pairs are estimable without bias. So the classes take steps of EM for a composite likelihood: the
-sum of the likelihoods of the responses about each two clusters, and about each cluster of several
-columns. A step needs counts alone. The number of rounds is chosen on held-out responses.
+sum of the likelihoods of the responses about each two clusters (each two of their columns, if the
+clusters are too large), and about each cluster of several columns. A step needs counts alone. The
+number of rounds is chosen on held-out responses.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import numpy as np
 
 from deniable.arrays import Flags, Floats, quotients
 from deniable.channels import Channel, ProductChannel
 from deniable.joint.classes import LatentClasses, add_margins
-from deniable.joint.evidence import Evidence, outer
+from deniable.joint.evidence import Evidence, Part, outer
 from deniable.joint.stacking import Stacked
+from deniable.records import Domain
+from deniable.responses.tables import cells_of, margin_channel
 
 MAX_JOINT = 1 << 17  # cells, and joint randomized values, of two clusters
+MAX_WHOLE = 1 << 15  # cells of two clusters; of larger ones, each two columns are counted
 MAX_ROUNDS = 400
 MAX_STEPS = 100_000  # of all pairs together; more than 22 columns take fewer rounds
 ROUNDS = 10  # between two scores
@@ -105,7 +109,7 @@ def _counted(evidence: Evidence, chosen: Flags | slice = slice(None)) -> list[_C
         return []
     weights, found = evidence.each_weight[chosen], []
     several = [(part,) for part in evidence.parts if len(part.units) > 1]
-    for own in chain(several, combinations(evidence.parts, 2)):
+    for own in chain(several, _pairs(evidence)):
         channel = ProductChannel(tuple(part.channel for part in own))
         codes = np.zeros(len(weights), dtype=np.int64)
         for part in own:
@@ -117,6 +121,27 @@ def _counted(evidence: Evidence, chosen: Flags | slice = slice(None)) -> list[_C
             counts = np.bincount(codes, weights, channel.reports).astype(float)
             found.append(_Counted(units[:at], units[at:], channel, counts))
     return found
+
+
+def _pairs(evidence: Evidence) -> Iterator[tuple[Part, Part]]:
+    """Yield each two clusters; if they are too large, each two of their columns."""
+    columns = {part.units: [*_columns(part, evidence)] for part in evidence.parts}
+    for one, other in combinations(evidence.parts, 2):
+        if one.channel.size * other.channel.size <= MAX_WHOLE:
+            yield one, other
+        else:
+            yield from product(columns[one.units], columns[other.units])
+
+
+def _columns(part: Part, evidence: Evidence) -> Iterator[Part]:
+    """Yield the randomized values of each unit of a `part` that has a channel of its own."""
+    units = [evidence.units[at] for at in part.units]
+    cluster = Domain(tuple(chain.from_iterable(units)))
+    for at, unit in zip(part.units, units, strict=True):
+        if len(units) == 1:
+            yield part
+        elif (channel := margin_channel(part.channel, cluster, unit.names)) is not None:
+            yield Part((at,), channel, None, cells_of(cluster, unit)[part.codes])
 
 
 def _improved(model: LatentClasses, counted: Sequence[_Counted]) -> LatentClasses:
