@@ -27,8 +27,14 @@ from reproduction.papers.multirr.queries import shared
 from reproduction.study import Cell, Comparisons, Output, Simulated, Simulator
 
 EVEN, JOINT = "even", "joint"
-THRESHOLDS = {"clusters_100": (100, 0.1), "clusters_300": (300, 0.1), "clusters_30000": (30_000, 0)}
-"""T_v and T_d. Those of [multirr] are at most 300."""
+THRESHOLDS: Mapping[str, tuple[int, float]] = {
+    "clusters_50": (50, 0.3),
+    "clusters_100": (100, 0.3),
+    "clusters_300": (300, 0.1),
+    "clusters_30000": (30_000, 0.0),
+}
+"""T_v and T_d. T_v of [multirr] is at most 300."""
+ONLY_P = ("clusters_50", "clusters_30000")  # at small ε, other clusters are better
 ASK: Mapping[str, Any] = {"ask_1": 1, "ask_2": 2, "ask_pairs": "pairs"}
 MAX_SETS = {2: 10_000, 3: 56, 4: 12, 5: 12, 6: 12}  # about; by number of columns
 MAX_COLUMNS = 10  # with other designs than `even`, `optimal` and `ask_1`, which take much longer
@@ -77,8 +83,9 @@ class JointEstimates(Simulator):
     def _possible(self, cell: Cell) -> Iterator[str]:
         large = len(self.files[cell["dataset"]].domain) > MAX_COLUMNS
         for design in self.designs:
-            plain = cell["given"] == "epsilon" or design in (EVEN, *THRESHOLDS)
-            if plain and (not large or design in (EVEN, "optimal", "ask_1")):
+            of_p = design in (EVEN, *THRESHOLDS)
+            possible = of_p if cell["given"] == "p" else design not in ONLY_P
+            if possible and (not large or design in (EVEN, "optimal", "ask_1")):
                 yield design
 
     def compared(self, outputs: Sequence[Output]) -> Comparisons:
