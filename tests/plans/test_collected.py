@@ -191,14 +191,19 @@ def _other_block(values: dict[str, Any]) -> None:
     values["collected"]["block"] = 0
 
 
-EDITS = [_larger_p, _rounded_p, _smaller_epsilon, _unknown, _other_block]
+def _no_floor(values: dict[str, Any]) -> None:
+    values["collected"] |= {"floor": "0", "update": "pooled"}
+    values["epsilon"]["record"] = "inf"
+
+
+EDITS = [_larger_p, _rounded_p, _smaller_epsilon, _unknown, _other_block, _no_floor]
 
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_document_is_refused(edit: Any) -> None:
     values = copy.deepcopy(plan_to_json(HALF))
     edit(values)
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="the floor is 0" if edit is _no_floor else None):
         plan_from_json(values)
 
 

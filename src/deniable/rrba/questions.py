@@ -99,6 +99,7 @@ class CollectionDesign:
 
     def __post_init__(self) -> None:
         refuse_unknown("update", self.update, get_args(Update))
+        _refuse_bad_floor(self.floor, self.update)
         if self.block < 1 or (self.update == "first_version" and self.block > 1):
             least = "1 in the first version" if self.block > 1 else "at least 1"
             raise DeniableError(f"blocks of {self.block} clients; give {least}")
@@ -181,8 +182,7 @@ def design_collection(
     with a memory). For `floor`, `block` and `update` see `CollectionDesign`; block "section_5" is
     `section_5_block`. Raises `DeniableError` if a parameter is out of range.
     """
-    if floor is not None and not (0 < floor <= 1 or (floor == 0 and update != "pooled")):
-        raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
+    _refuse_bad_floor(floor, update)
     memory, views = answers == "memory", make_views(domain.names, size)
     by_table = tuple((combination,) for view in views for combination in view)
     every = tuple(combinations(domain.names, size))
@@ -213,6 +213,11 @@ def section_5_block(cells: Sequence[int], questions: int) -> int:
     18
     """
     return max(cells) * questions
+
+
+def _refuse_bad_floor(floor: float | None, update: Update) -> None:
+    if floor is not None and not (0 < floor <= 1 or (floor == 0 and update != "pooled")):
+        raise DeniableError(f"the floor is {floor}; it must be above 0 and at most 1")
 
 
 def guaranteed(floor: float | None) -> float:
