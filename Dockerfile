@@ -7,7 +7,8 @@
 #
 # podman and buildah use the same file; docs/elsewhere.md has details, and the checks that were made.
 # Debian 12.15, tag bookworm-20260803-slim; the digest is of the index over all architectures, as
-# docker-library/repo-info lists it for debian:12-slim.
+# docker-library/repo-info lists it for debian:12-slim. To renew it, take the one in this file of the
+# repository: repos/debian/remote/12-slim.md.
 FROM docker.io/library/debian@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
 
 # Debian 12 has Python 3.11. `make` builds the environment as on any other machine.

@@ -63,9 +63,9 @@ def corrected(stacked: Stacked, evidence: Evidence) -> tuple[LatentClasses, int,
     Each part of the records of the `stacked` model is held out: the model without it takes rounds
     with all other records. The number of rounds has the largest quadratic score of the held-out
     responses, summed over all parts. It suits the errors of tables better than the likelihood,
-    which depends on rare values. There are no rounds if the `evidence` is not complete. The misfit
-    is Pearson's statistic over its degrees of freedom, summed over the joint randomized values of
-    two clusters. It is NaN if records are not complete.
+    which depends on rare values. There are no rounds with one class, which is independence, or if
+    the `evidence` is not complete. The misfit is Pearson's statistic over its degrees of freedom,
+    summed over the joint randomized values of two clusters. It is NaN if records are not complete.
     """
     parts = range(len(stacked.without))
     held_out = [_counted(evidence, stacked.fold == part) for part in parts]
@@ -73,7 +73,9 @@ def corrected(stacked: Stacked, evidence: Evidence) -> tuple[LatentClasses, int,
     models = chosen = [*stacked.without]
     start = best = last = _score(models, held_out)
     rounds, most = 0, min(MAX_ROUNDS, MAX_STEPS // max(len(held_out[0]), 1))
-    for number in range(ROUNDS, most + 1, ROUNDS) if held_out[0] else ():
+    if not held_out[0] or stacked.model.weights.size == len(parts):
+        most = 0
+    for number in range(ROUNDS, most + 1, ROUNDS):
         models = [_improved(own, counted) for own, counted in zip(models, training, strict=True)]
         score = _score(models, held_out)
         if score > best:
