@@ -34,7 +34,7 @@ SPREAD_OF_ONE = 0.3
 BETWEEN_RUNS = 0.3
 """Relative difference between whole runs in CPU time: other machine, other load."""
 
-JOINT_WORK = {"survey": 1, "adult": 20, "alarm": 25, "child": 20}
+JOINT_WORK = {"survey": 1, "adult": 9, "alarm": 1, "child": 1}
 """About how many times the CPU time of `survey` a joint estimate of a data set takes."""
 
 
