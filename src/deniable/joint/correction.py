@@ -20,7 +20,7 @@ from deniable.joint.classes import LatentClasses, add_margins
 from deniable.joint.evidence import Evidence, Part, outer
 from deniable.joint.stacking import Stacked
 from deniable.records import Domain
-from deniable.responses.tables import cells_of, margin_channel
+from deniable.responses import cells_of, margin_channel
 
 MAX_JOINT = 1 << 17  # cells, and joint randomized values, of two clusters
 MAX_WHOLE = 1 << 15  # cells of two clusters; of larger ones, each two columns are counted
