@@ -185,8 +185,15 @@ class JointStudy(StudySettings[JointGrid]):
 
     designs: Values[
         Literal[
-            *("even", "optimal", "ask_1", "ask_2", "ask_pairs"),
-            *("clusters_50", "clusters_100", "clusters_300", "clusters_30000"),
+            "even",
+            "optimal",
+            "ask_1",
+            "ask_2",
+            "ask_pairs",
+            "clusters_50",
+            "clusters_100",
+            "clusters_300",
+            "clusters_30000",
         ]
     ]
     """Designs: ε split evenly or optimally, forms with 1 or 2 columns or a pair, or RR-Clusters
