@@ -65,6 +65,18 @@ def test_densities_are_sums_over_all_original_cells(seed: int, joined: bool, mis
     np.testing.assert_allclose(model.log_densities(evidence), expected, atol=1e-5)
 
 
+def test_densities_of_many_parts_with_few_records_each_are_exact() -> None:
+    shape, generator = (2,) * 8, np.random.default_rng(5)
+    answers = answers_of(dependent(60, shape), keeping(shape, 0.6))
+    for own in answers:
+        own.codes[generator.random(60) < 0.7] = -1
+    evidence = Evidence.of(answers)
+    assert 0 < evidence.changed(7).size < 60
+    model = start_of(evidence, 3)
+    expected = np.log(brute_densities(model, evidence))
+    np.testing.assert_allclose(model.log_densities(evidence), expected, atol=1e-5)
+
+
 @SEEDED
 @given(seeds)
 def test_distributions_of_units_are_sums_over_all_cells(seed: int) -> None:

@@ -143,9 +143,10 @@ def _joint_densities(
             shares[merged.rows] *= scaled[merged.codes]
             log_scale[merged.rows] += np.log(largest)[merged.codes]
         if number % 4 == 3:  # so that products of many parts do not become 0
-            most = shares.max(axis=1)
-            shares /= most[:, None]
-            log_scale += np.log(most)
+            rows = evidence.changed(number)
+            most = shares[rows].max(axis=1)
+            shares[rows] /= most[:, None]
+            log_scale[rows] += np.log(most)
     return shares, log_scale, through
 
 
