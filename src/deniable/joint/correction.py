@@ -10,6 +10,7 @@ number of rounds is chosen on held-out responses.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, combinations, product
 
 import numpy as np
@@ -127,12 +128,12 @@ def _counted(evidence: Evidence, chosen: Flags | slice = slice(None)) -> list[_C
 
 def _pairs(evidence: Evidence) -> Iterator[tuple[Part, Part]]:
     """Yield each two clusters; if they are too large, each two of their columns."""
-    columns = {part.units: [*_columns(part, evidence)] for part in evidence.parts}
+    columns = cache(lambda part: [*_columns(part, evidence)])
     for one, other in combinations(evidence.parts, 2):
         if one.channel.size * other.channel.size <= MAX_WHOLE:
             yield one, other
         else:
-            yield from product(columns[one.units], columns[other.units])
+            yield from product(columns(one), columns(other))
 
 
 def _columns(part: Part, evidence: Evidence) -> Iterator[Part]:

@@ -6,7 +6,6 @@ records, so whole records are randomized. All methods and projections answer the
 the same responses, and are compared replicate by replicate.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -17,10 +16,15 @@ import numpy as np
 
 from deniable.arrays import Flags, Floats
 from deniable.estimation import random_queries, relative_errors
-from deniable.randomized_response import Protocol, adjust, weighted_pairs
+from deniable.randomized_response import Protocol, weighted_pairs
 from deniable.records import Microdata
 
-from reproduction.papers.multirr.queries.shared import PROJECTIONS, OfTrueRecords, joint_of
+from reproduction.papers.multirr.queries.shared import (
+    PROJECTIONS,
+    OfTrueRecords,
+    adjust_quietly,
+    joint_of,
+)
 from reproduction.study import Cell, Comparisons, How, Output, Simulated
 
 UNIFORM = "uniform"
@@ -45,10 +49,7 @@ def answers_of(protocol: Protocol, records: Microdata, joints: Sequence[Floats])
         for pair in combinations(records.domain.names, 2)
     ]
     columns = [of.domain.ravel(of.columns) for of in map(records.project, protocol.clusters)]
-    with warnings.catch_warnings():
-        # The outputs `WORK` contain the facts in these warnings.
-        warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
-        adjustment = adjust(columns, [joint.reshape(-1) for joint in joints])
+    adjustment = adjust_quietly(columns, [joint.reshape(-1) for joint in joints])
     adjusted = weighted_pairs(records.columns, adjustment.weights, records.domain.shape)
     left_out = sum(target for *_, target in adjustment.unreachable)
     return independent, adjusted, (float(adjustment.sweeps), adjustment.gap, left_out)

@@ -5,7 +5,6 @@ is the estimate of Castell by the inverse of the aggregated matrix. ``inverse_cl
 from its truncated scheme, because only the abstract of the text was available.
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -182,9 +181,7 @@ def _adjusted(
         columns |= zip(
             each.cells.names, np.unravel_index(each.codes, each.cells.shape), strict=True
         )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
-        weights = rr.adjust([each.codes for each in answers], margins).weights
+    weights = shared.adjust_quietly([each.codes for each in answers], margins).weights
     pairs = rr.weighted_pairs([columns[name] for name in domain.names], weights, domain.shape)
     table: dict[Names, Floats] = {}
     table |= zip(combinations(domain.names, 2), map(np.ravel, pairs), strict=True)

@@ -1,5 +1,6 @@
 """Common parts of the simulators of count queries: records, projections, random attributes."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial, reduce
 from itertools import combinations
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from deniable import estimation, randomized_response as rr
-from deniable.arrays import Counts, Floats
+from deniable.arrays import Codes, Counts, Floats
 from deniable.channels import Channel
 from deniable.records import Domain, Microdata
 
@@ -98,6 +99,13 @@ def joint_of(names: Sequence[str], joints: Mapping[tuple[str, ...], Floats]) -> 
         absent = tuple(i - len(names) for i, name in enumerate(names) if name not in cluster)
         found.append(np.expand_dims(joint.sum(axis=outside), absent))
     return reduce(mul, found)
+
+
+def adjust_quietly(columns: Sequence[Codes], targets: Sequence[Floats]) -> rr.Adjustment:
+    """Return RR-Adjustment of `columns` to `targets`; its result has the facts of the warnings."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*left out|RR-Adjustment stopped", RuntimeWarning)
+        return rr.adjust(columns, targets)
 
 
 def of_all_attributes(
