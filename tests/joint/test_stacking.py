@@ -93,7 +93,7 @@ def held_out_scores(stacked: Stacked, evidence: Evidence, rounds: int) -> list[f
     models, found = [*stacked.without], []
     for _ in range(0, rounds + 1, correction.ROUNDS):
         found.append(_score(models, held_out))
-        models = [_improved(own, counted) for own, counted in zip(models, training, strict=True)]
+        models = [_improved(*own, correction.ROUNDS) for own in zip(models, training, strict=True)]
     return found
 
 

@@ -136,16 +136,13 @@ def _joint_densities(
         table = outer([through[at] for at in merged.parts]).T
         largest = table.max(axis=1)
         scaled = (table / largest[:, None]).astype(np.float32)
-        if merged.rows is None:
-            shares *= scaled[merged.codes]
-            log_scale += np.log(largest)[merged.codes]
-        else:
-            shares[merged.rows] *= scaled[merged.codes]
-            log_scale[merged.rows] += np.log(largest)[merged.codes]
-        if number % 4 == 3:  # so that products of many parts do not become 0
-            rows = evidence.changed(number)
-            most = shares[rows].max(axis=1)
-            shares[rows] /= most[:, None]
+        rows = slice(None) if merged.rows is None else merged.rows
+        own = shares[rows]  # a view, unless `rows` are given
+        own *= scaled[merged.codes]
+        log_scale[rows] += np.log(largest)[merged.codes]
+        if merged.rows is not None or number % 4 == 3:  # so that long products do not become 0
+            most = own.max(axis=1)
+            shares[rows] = own / most[:, None]
             log_scale[rows] += np.log(most)
     return shares, log_scale, through
 

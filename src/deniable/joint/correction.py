@@ -4,7 +4,8 @@ The likelihood of records stops early, so a few dependences of pairs are still t
 pairs are estimable without bias. So the classes take steps of EM for a composite likelihood: the
 sum of the likelihoods of the responses about each two clusters (each two of their columns, if the
 clusters are too large), and about each cluster of several columns. A step needs counts alone. The
-number of rounds is chosen on held-out responses.
+number of rounds is chosen on held-out responses. At last the classes are fitted to one table of
+each pair: the one of the model, moved towards the responses if these contradict the first classes.
 """
 
 import math
@@ -14,9 +15,11 @@ from functools import cache
 from itertools import chain, combinations, product
 
 import numpy as np
+from scipy.special import chdtrc
 
 from deniable.arrays import Flags, Floats, quotients
-from deniable.channels import Channel, ProductChannel
+from deniable.channels import Channel, KeepOrReplace, ProductChannel
+from deniable.estimation import consistent
 from deniable.joint.classes import LatentClasses, add_margins
 from deniable.joint.evidence import Evidence, Part, outer
 from deniable.joint.stacking import Stacked
@@ -30,8 +33,8 @@ MAX_STEPS = 100_000  # of all pairs together; more than 22 columns take fewer ro
 ROUNDS = 10  # between two scores
 LEAST_PART = 0.005
 """The rounds end if the score gains less than this part of its gain since the start."""
-
-Units = tuple[int, ...]  # positions of units
+LEVEL = 0.01  # of the test that a pair contradicts the classes
+TABLE_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +44,47 @@ class _Counted:
     The units are in two groups, `left` and `right`, and the channel has their joint cells.
     """
 
-    left: Units
-    right: Units
+    left: tuple[int, ...]  # positions
+    right: tuple[int, ...]
     channel: Channel
     counts: Floats
 
+    def reported(self, model: LatentClasses) -> Floats:
+        """Return the distribution of the randomized values in a `model`."""
+        return self.channel.reported(model.distribution((*self.left, *self.right)))
+
     def score(self, model: LatentClasses) -> float:
         """Return the quadratic score of a `model`, summed over the records."""
-        reported = self.channel.reported(model.distribution((*self.left, *self.right)))
+        reported = self.reported(model)
         return float(reported @ (2 * self.counts - self.counts.sum() * reported))
+
+    def statistic(self, model: LatentClasses) -> float:
+        """Return Pearson's statistic of the counts in a `model`."""
+        expected = self.counts.sum() * self.reported(model)
+        return float(quotients((self.counts - expected) ** 2, expected).sum())
+
+    def degrees(self, model: LatentClasses) -> int:
+        """Return the degrees of freedom beyond the distribution of each unit, at least 1."""
+        fitted = sum(model.conditionals[at].shape[1] - 1 for at in (*self.left, *self.right))
+        return int(max(self.counts.size - 1 - fitted, 1))
+
+    def contradicts(self, classes: LatentClasses) -> bool:
+        """Return whether the counts contradict `classes`, by Pearson's test at `LEVEL`."""
+        p_value = chdtrc(self.degrees(classes), self.statistic(classes))
+        return not self.channel.singular and bool(p_value < LEVEL)
+
+    def table(self, model: LatentClasses, *, moved: bool) -> "_Counted":
+        """Return the table of a `model`; if `moved`, towards the most likely one of the counts.
+
+        If the statistic of the model is X², with d degrees of freedom, the part of the deviation
+        that is kept is the square root of 1 - d / X².
+        """
+        found = model.distribution((*self.left, *self.right))
+        expected = self.counts.sum() * self.reported(model)
+        kept = max(1 - self.degrees(model) / max(self.statistic(model), 1e-300), 0.0) ** 0.5
+        if moved and kept:
+            found = consistent(expected + kept * (self.counts - expected), self.channel).proportions
+        return _Counted(self.left, self.right, KeepOrReplace.uniform(found.size, 1.0), found)
 
     def ratios(self, joint: Floats) -> Floats:
         """Return the expected over the present numbers of a distribution, `joint`, by cell."""
@@ -64,29 +99,32 @@ def corrected(stacked: Stacked, evidence: Evidence) -> tuple[LatentClasses, int,
     Each part of the records of the `stacked` model is held out: the model without it takes rounds
     with all other records. The number of rounds has the largest quadratic score of the held-out
     responses, summed over all parts. It suits the errors of tables better than the likelihood,
-    which depends on rare values. There are no rounds with one class, which is independence, or if
-    the `evidence` is not complete. The misfit is Pearson's statistic over its degrees of freedom,
-    summed over the joint randomized values of two clusters. It is NaN if records are not complete.
+    which depends on rare values. Then come the tables of pairs that contradict the stacked model.
+    Nothing is corrected with one class, which is independence, or if the `evidence` is not complete
+    (the misfit is NaN then). The misfit is Pearson's statistic over its degrees of freedom, summed
+    over the joint randomized values of two clusters, before the tables.
     """
     parts = range(len(stacked.without))
     held_out = [_counted(evidence, stacked.fold == part) for part in parts]
     training = [_counted(evidence, stacked.fold != part) for part in parts]
     models = chosen = [*stacked.without]
     start = best = last = _score(models, held_out)
-    rounds, most = 0, min(MAX_ROUNDS, MAX_STEPS // max(len(held_out[0]), 1))
-    if not held_out[0] or stacked.model.weights.size == len(parts):
-        most = 0
+    rounds, several = 0, stacked.model.weights.size > len(parts)
+    most = min(MAX_ROUNDS, MAX_STEPS // len(held_out[0])) if several and held_out[0] else 0
     for number in range(ROUNDS, most + 1, ROUNDS):
-        models = [_improved(own, counted) for own, counted in zip(models, training, strict=True)]
+        models = [_improved(*each, ROUNDS) for each in zip(models, training, strict=True)]
         score = _score(models, held_out)
         if score > best:
             best, rounds, chosen = score, number, models
         if score - last < LEAST_PART * (score - start):
             break
         last = score
-    model, every = stacked.model, _counted(evidence)
-    for _ in range(0, rounds, ROUNDS):
-        model = _improved(model, every)
+    every = _counted(evidence)
+    model = _improved(stacked.model, every, rounds)
+    moved = [most > 0 and each.contradicts(stacked.model) for each in every]
+    if any(moved):
+        tables = [each.table(model, moved=own) for each, own in zip(every, moved, strict=True)]
+        model = _improved(model, tables, min(most, TABLE_ROUNDS))
     return model, rounds, _misfit(chosen, held_out)
 
 
@@ -96,14 +134,9 @@ def _score(models: Sequence[LatentClasses], held_out: Sequence[Sequence[_Counted
 
 
 def _misfit(models: Sequence[LatentClasses], held_out: Sequence[Sequence[_Counted]]) -> float:
-    statistic = degrees = 0.0
-    for model, counted in zip(models, held_out, strict=True):
-        for own in counted:
-            joint = model.distribution((*own.left, *own.right))
-            expected = own.counts.sum() * own.channel.reported(joint)
-            statistic += float(quotients((own.counts - expected) ** 2, expected).sum())
-            degrees += own.counts.size - 1
-    return statistic / degrees if degrees else math.nan
+    pairs = [(m, own) for m, counted in zip(models, held_out, strict=True) for own in counted]
+    degrees = sum(own.counts.size - 1 for _, own in pairs)
+    return sum(own.statistic(m) for m, own in pairs) / degrees if degrees else math.nan
 
 
 def _counted(evidence: Evidence, chosen: Flags | slice = slice(None)) -> list[_Counted]:
@@ -147,9 +180,8 @@ def _columns(part: Part, evidence: Evidence) -> Iterator[Part]:
             yield Part((at,), channel, None, cells_of(cluster, unit)[part.codes])
 
 
-def _improved(model: LatentClasses, counted: Sequence[_Counted]) -> LatentClasses:
-    """Return the model after some rounds, `ROUNDS`."""
-    for _ in range(ROUNDS):
+def _improved(model: LatentClasses, counted: Sequence[_Counted], rounds: int) -> LatentClasses:
+    for _ in range(rounds):
         model = _round(model, counted)
     return model
 

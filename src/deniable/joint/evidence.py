@@ -141,14 +141,6 @@ class Evidence:
                 found.append(Merged((at,), (size,), part.rows, part.codes))
         return found
 
-    def changed(self, number: int) -> Positions | slice:
-        """Return the rows of merged part `number`, a position, and of the three before it."""
-        last = [each.rows for each in self.merged[max(number - 3, 0) : number + 1]]
-        found = [rows for rows in last if rows is not None]
-        if number < 4 or len(found) < len(last):
-            return slice(None)
-        return np.unique(np.concatenate(found))
-
     @cached_property
     def complete(self) -> bool:
         """Whether every record has one randomized value about each unit."""
