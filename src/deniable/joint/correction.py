@@ -3,9 +3,9 @@
 The likelihood of records stops early, so a few dependences of pairs are still too small, although
 pairs are estimable without bias. So the classes take steps of EM for a composite likelihood: the
 sum of the likelihoods of the responses about each two clusters (each two of their columns, if the
-clusters are too large), and about each cluster of several columns. A step needs counts alone. The
-number of rounds is chosen on held-out responses. At last the classes are fitted to one table of
-each pair: the one of the model, moved towards the responses if these contradict the first classes.
+clusters are too large), and about each cluster of several columns. Counts suffice. Held-out
+responses choose the number of rounds. At last the classes are fitted to tables of all pairs; those
+of two columns that contradict the first classes move towards their responses.
 """
 
 import math
@@ -33,7 +33,7 @@ MAX_STEPS = 100_000  # of all pairs together; more than 22 columns take fewer ro
 ROUNDS = 10  # between two scores
 LEAST_PART = 0.005
 """The rounds end if the score gains less than this part of its gain since the start."""
-LEVEL = 0.01  # of the test that a pair contradicts the classes
+LEVEL = 0.01  # of the test that two columns contradict the classes
 TABLE_ROUNDS = 100
 
 
@@ -69,9 +69,10 @@ class _Counted:
         return int(max(self.counts.size - 1 - fitted, 1))
 
     def contradicts(self, classes: LatentClasses) -> bool:
-        """Return whether the counts contradict `classes`, by Pearson's test at `LEVEL`."""
+        """Return whether two columns contradict `classes`, by Pearson's test at `LEVEL`."""
+        columns = len(self.left + self.right) == len(self.channel.simple_factors) == 2
         p_value = chdtrc(self.degrees(classes), self.statistic(classes))
-        return not self.channel.singular and bool(p_value < LEVEL)
+        return columns and not self.channel.singular and bool(p_value < LEVEL)
 
     def table(self, model: LatentClasses, *, moved: bool) -> "_Counted":
         """Return the table of a `model`; if `moved`, towards the most likely one of the counts.
@@ -99,10 +100,9 @@ def corrected(stacked: Stacked, evidence: Evidence) -> tuple[LatentClasses, int,
     Each part of the records of the `stacked` model is held out: the model without it takes rounds
     with all other records. The number of rounds has the largest quadratic score of the held-out
     responses, summed over all parts. It suits the errors of tables better than the likelihood,
-    which depends on rare values. Then come the tables of pairs that contradict the stacked model.
+    which depends on rare values. Then come the tables of columns that contradict the stacked model.
     Nothing is corrected with one class, which is independence, or if the `evidence` is not complete
-    (the misfit is NaN then). The misfit is Pearson's statistic over its degrees of freedom, summed
-    over the joint randomized values of two clusters, before the tables.
+    (the misfit is NaN). The misfit is Pearson's statistic of held-out responses over its degrees.
     """
     parts = range(len(stacked.without))
     held_out = [_counted(evidence, stacked.fold == part) for part in parts]
