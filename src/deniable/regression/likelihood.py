@@ -16,7 +16,7 @@ from deniable.responses import MAX_ENTRIES, cells_of, margin_channel
 MAX_CELLS = 4096
 LEAST = 0.01  # information on log odds, for a standard error of 10
 NEAR = 1e-8  # largest gain of the log-likelihood per record by the last step
-TINY = 1e-100
+TINY, EMPTY = 1e-100, 1e-12  # EMPTY: relative information about a cell without records
 OPTIONS: Any = {"maxiter": 20_000, "maxfun": 40_000, "factr": 1.0, "pgtol": 1e-9, "m": 30}
 SEARCHES = 5  # because a search can end early
 
@@ -43,7 +43,7 @@ def likelihood_fit(design: Design, groups: Sequence[Group], *, weighted: bool) -
     beta, info, scores, expected = _Likelihood(design, groups).maximum()
     _, weights, squares = np.hstack([group.sums for group in groups])
     own, rest = slice(beta.size), slice(beta.size, None)
-    nuisance = np.linalg.pinv(info[rest, rest], hermitian=True) @ info[rest, own]
+    nuisance = np.linalg.pinv(info[rest, rest], EMPTY, hermitian=True) @ info[rest, own]
     left = info[own, own] - info[own, rest] @ nuisance
     efficient, total = scores[:, own] - scores[:, rest] @ nuisance, left * weights.sum()
     if not scipy.linalg.eigvalsh(total, design.moments(expected))[0] > LEAST:
