@@ -71,8 +71,8 @@ class _Counted:
     def contradicts(self, classes: LatentClasses) -> bool:
         """Return whether two columns contradict `classes`, by Pearson's test at `LEVEL`."""
         columns = len(self.left + self.right) == len(self.channel.simple_factors) == 2
-        p_value = chdtrc(self.degrees(classes), self.statistic(classes))
-        return columns and not self.channel.singular and bool(p_value < LEVEL)
+        p_value = chdtrc(self.degrees(classes), self.statistic(classes)) if columns else 1.0
+        return bool(p_value < LEVEL) and not self.channel.singular
 
     def table(self, model: LatentClasses, *, moved: bool) -> "_Counted":
         """Return the table of a `model`; if `moved`, towards the most likely one of the counts.
@@ -81,9 +81,9 @@ class _Counted:
         that is kept is the square root of 1 - d / X².
         """
         found = model.distribution((*self.left, *self.right))
-        expected = self.counts.sum() * self.reported(model)
-        kept = max(1 - self.degrees(model) / max(self.statistic(model), 1e-300), 0.0) ** 0.5
-        if moved and kept:
+        if moved and (statistic := self.statistic(model)) > self.degrees(model):
+            kept = (1 - self.degrees(model) / statistic) ** 0.5
+            expected = self.counts.sum() * self.reported(model)
             found = consistent(expected + kept * (self.counts - expected), self.channel).proportions
         return _Counted(self.left, self.right, KeepOrReplace.uniform(found.size, 1.0), found)
 
